@@ -12,13 +12,14 @@ BIN := .venv/bin
 # The heaviest tests start processes and wait for them: on two cores four workers end earlier than two. Each worker gets
 # neighbouring tests, which share fixtures, and reads the bytecode that another one has written, whatever the shell says.
 WORKERS ?= 4
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 export PYTHON
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Checks report one after another, so that the first failure is the last thing on the screen.
 .NOTPARALLEL:
-.PHONY: help run test check lint types imports dead-code unit coverage bench evals fuzz mutants reference site mcp-servers pictures lock clean setup-run setup-dev
+.PHONY: help run test check lint types imports dead-code unit slow coverage bench evals fuzz mutants reference site mcp-servers pictures lock clean setup-run setup-dev
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -26,7 +27,7 @@ help: ## show this list
 run: setup-run ## run a real task on the built-in scripted model: no key, no network
 	@$(BIN)/robota demo
 
-test: setup-dev check unit ## everything CI runs: check, then all tests
+test: setup-dev check unit ## check, then all tests but the slow ones; CI runs make slow, too
 
 check: lint types imports dead-code ## style, spelling, types, import contracts, unused code
 
@@ -45,7 +46,10 @@ dead-code: setup-dev
 	$(BIN)/python -m scripts.dead_code
 
 unit: setup-dev
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+	$(PYTEST) -m "not slow" $(TESTS)
+
+slow: setup-dev ## tests that take long: attacks, kills, terminals, servers of other projects, packaging
+	$(PYTEST) -m slow $(TESTS)
 
 coverage: setup-dev ## run the tests and show which lines none of them reaches; the report is build/coverage/index.html
 	ROBOTA_TESTS_FORK=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage $(TESTS)

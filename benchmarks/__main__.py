@@ -24,6 +24,7 @@ from benchmarks.streaming import chunks, dialects
 from benchmarks.terminal import terminal
 from benchmarks.turn_files import turn_files
 from benchmarks.turns import overhead, scripted
+from benchmarks.windows import windows
 
 PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "version": version,
@@ -46,6 +47,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "checkpoints": checkpoints,
     "intents": intents,
     "proof": proof,
+    "windows": windows,
 }
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
-from robota.app.intents import place_of_intents
+from robota.app.intents import intent_directories
 from robota.intents.trace_file import TraceFile
 from robota.intents.trace_record import (
     FIRST,
@@ -63,7 +63,7 @@ def intents(bench: Bench) -> list[Measurement]:
 def _without_intents_ms(workspace: Path) -> float:
     started = perf_counter()
     for _ in range(LOOKS):
-        assert place_of_intents(workspace) is None
+        assert intent_directories(workspace) is None
     return (perf_counter() - started) * 1000 / LOOKS
 
 

@@ -21,7 +21,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def table(measurements: Sequence[Measurement]) -> str:
-    """Aligned columns for a person."""
+    """Aligned columns for a user."""
     rows = [("what", "measured", "target", "", "from")]
     rows += [
         (m.name, f"{m.value:.2f} {m.unit}", f"{m.target:g} {m.unit}", "ok" if m.is_met else "MISSED", m.detail)

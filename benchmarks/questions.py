@@ -1,7 +1,8 @@
-"""How many questions ten typical tasks cost a person who says yes to everything and keeps no rule.
+"""How many questions ten typical tasks cost the user.
 
 The tasks are played by the scripted model through the real engine, policy and sandbox; only the words of the model are
-made up. A question is an ask that somebody has to approve before a call runs.
+made up. A question is an ask that somebody has to approve before a call runs. The user says yes to everything: first
+without ever keeping a rule, then keeping for all tasks, as in one project, the widest rules that each card offers.
 """
 
 import asyncio
@@ -19,15 +20,21 @@ from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.engine.session.session import Session
 from robota.protocol.commands import AskResponse, NewTask
-from robota.protocol.events import MessageCreated
+from robota.protocol.events import MessageCreated, MessageUpdated
+from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 
 Calls = Sequence[tuple[str, dict[str, Any]]]
 
-TARGET = 25
+TARGET = 22
+TARGET_WITH_RULES = 12
+TARGET_CONFINED = 3
 APPROVALS = frozenset({"command", "tool", "use_mcp_server", "browser_action_launch"})
-CODE = "def add(a, b):\n    return a - b\n"
+GOOD, BAD = "def add(a, b):\n    return a + b\n", "def add(a, b):\n    return a - b\n"
 TEST = "from code_under_test import add\nassert add(1, 2) == 3, add(1, 2)\n"
+COMMITS = {"one": GOOD, "two": GOOD, "three": BAD, "four": BAD, "five": BAD}
+BISECT = "bisect"
+BISECTED = "is the first bad commit"
 
 
 def run(command: str) -> tuple[str, dict[str, Any]]:
@@ -89,8 +96,8 @@ TASKS: dict[str, Calls] = {
         edit("code_under_test.py", "a - b", "a + b"),
         run("python3 -m compileall -q ."),
     ],
-    "bisect": [
-        run("git bisect start HEAD HEAD~2"),
+    BISECT: [
+        run("git bisect start HEAD HEAD~4"),
         run("git bisect run python3 test_code.py"),
         run("git bisect reset"),
     ],
@@ -99,62 +106,82 @@ TASKS: dict[str, Calls] = {
 
 
 def questions(bench: Bench) -> list[Measurement]:
-    """In the mode that asks about everything, and in the one that lets files be edited; no rule is ever kept."""
-    default = {name: asked(calls, PermissionMode.DEFAULT) for name, calls in TASKS.items()}
-    editing = [asked(calls, PermissionMode.ACCEPT_EDITS) for calls in TASKS.values()]
-    detail = ", ".join(f"{name} {count}" for name, count in default.items())
+    """In the mode that asks about everything, without and with rules, and in the one that trusts the sandbox."""
+    plain = played_all(PermissionMode.DEFAULT, keeps_rules=False)
+    with_rules = played_all(PermissionMode.DEFAULT, keeps_rules=True)
+    confined = played_all(PermissionMode.CONFINED, keeps_rules=True)
     return [
-        Measurement(
-            name="questions in ten typical tasks",
-            value=sum(default.values()),
-            target=TARGET,
-            unit="",
-            detail=f"{detail}; in acceptEdits {sum(editing)}",
-        )
+        counted("questions in ten typical tasks", plain, TARGET),
+        counted("questions with the offered rules accepted", with_rules, TARGET_WITH_RULES),
+        counted("questions in confined mode, rules accepted", confined, TARGET_CONFINED),
     ]
 
 
-def asked(calls: Calls, mode: PermissionMode) -> int:
-    """How many approvals the calls take, one after another, in a workspace of their own."""
-    with tempfile.TemporaryDirectory(prefix="robota-questions-", dir="/var/tmp") as name:
-        workspace = Path(name, "workspace")
-        fill(workspace)
-        return asyncio.run(played(workspace, calls, mode))
+def counted(name: str, counts: dict[str, int], target: float) -> Measurement:
+    detail = ", ".join(f"{task} {count}" for task, count in counts.items())
+    return Measurement(name=name, value=sum(counts.values()), target=target, unit="", detail=detail)
 
 
-async def played(workspace: Path, calls: Calls, mode: PermissionMode) -> int:
+def played_all(mode: PermissionMode, *, keeps_rules: bool) -> dict[str, int]:
+    """How many approvals each task takes, in a workspace of its own; accepted rules hold for those that follow."""
+    rules: list[str] | None = [] if keeps_rules else None
+    counts = {}
+    for name, calls in TASKS.items():
+        with tempfile.TemporaryDirectory(prefix="robota-questions-", dir="/var/tmp") as directory:
+            workspace = Path(directory, "workspace")
+            fill(workspace, is_clean=name == BISECT)
+            counts[name] = asyncio.run(played(workspace, calls, mode, rules, BISECTED if name == BISECT else ""))
+    return counts
+
+
+async def played(workspace: Path, calls: Calls, mode: PermissionMode, rules: list[str] | None, result: str) -> int:
     turns: list[Any] = [{"calls": [{"name": tool, "arguments": arguments}]} for tool, arguments in calls]
     options = {"turns": [*turns, {"text": "Done."}]}
     profile = Profile(type="scripted", name="script", model="scripted", options=options)
     home = {"ROBOTA_HOME": str(workspace.parent / "home"), "PATH": os.defpath}
-    opened = open_session(LaunchOptions(cwd=workspace, profile=profile, permission_mode=mode), home)
+    launch = LaunchOptions(
+        cwd=workspace, profile=profile, permission_mode=mode, allowed_tools=() if rules is None else tuple(rules)
+    )
+    opened = open_session(launch, home)
     try:
-        return await answered(opened.session)
+        return await answered(opened.session, rules, result)
     finally:
         await opened.close()
 
 
-async def answered(session: Session) -> int:
-    """Say yes until the task is done."""
-    count, events = 0, session.events()
+async def answered(session: Session, rules: list[str] | None, result: str) -> int:
+    """Say yes until the task is done; raises if `result` was never printed, because then it was not really done."""
+    count, events, is_done = 0, session.events(), not result
     await session.submit(NewTask(text="Go."))
     async for event in events:
-        if not isinstance(event, MessageCreated) or event.message.ask is None:
+        if not isinstance(event, MessageCreated | MessageUpdated):
+            continue
+        is_done = is_done or result in (event.message.text or "")
+        if isinstance(event, MessageUpdated) or event.message.ask in (None, "command_output"):
             continue
         if event.message.ask not in APPROVALS:
             break
         count += 1
-        await session.submit(AskResponse(ask_response="yesButtonClicked", ts=event.message.ts))
+        granted = () if rules is None else widest_rules(event.message)
+        if rules is not None:
+            rules += granted
+        await session.submit(AskResponse(ask_response="yesButtonClicked", ts=event.message.ts, grant=granted))
+    if not is_done:
+        raise AssertionError(f"nothing was printed that has {result!r}")
     return count
 
 
-def fill(workspace: Path) -> None:
-    """A small repository with three commits, a test that fails, and something to clean up."""
+def widest_rules(asked: Message) -> tuple[str, ...]:
+    """The last of the offered sets of rules."""
+    suggestions = asked.verdict.suggestions if asked.verdict is not None else ()
+    return suggestions[-1].rules if suggestions else ()
+
+
+def fill(workspace: Path, *, is_clean: bool) -> None:
+    """A small repository with a test that fails since one of its commits, and something to clean up."""
     (workspace / "build").mkdir(parents=True)
     for name, text in {
-        "README.md": "A project.\n",
         "requirements.txt": "one==1.0\n",
-        "code_under_test.py": CODE,
         "test_code.py": TEST,
         ".gitignore": "build\n__pycache__\n",
         "build/out": "",
@@ -163,12 +190,14 @@ def fill(workspace: Path) -> None:
     git(workspace, "init", "-q", "-b", "main")
     git(workspace, "config", "user.name", "Somebody")
     git(workspace, "config", "user.email", "somebody@example.com")
-    git(workspace, "add", ".")
-    for message in ("one", "two", "three"):
+    for message, code in COMMITS.items():
+        (workspace / "code_under_test.py").write_text(code)
         (workspace / "README.md").write_text(f"A project, {message}.\n")
-        git(workspace, "commit", "-qam", message)
+        git(workspace, "add", ".")
+        git(workspace, "commit", "-qm", message)
     git(workspace, "branch", "old")
-    (workspace / "README.md").write_text("A project that says more.\n")
+    if not is_clean:
+        (workspace / "README.md").write_text("A project that says more.\n")
 
 
 def git(workspace: Path, *words: str) -> None:

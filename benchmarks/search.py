@@ -64,7 +64,7 @@ async def clocked(call: Callable[[], Awaitable[Any]]) -> Cost:
 
 
 def program(command: list[str], cwd: Path) -> Cost:
-    """The same as a person would have it: run to the end, its output taken."""
+    """The same as a user would have it: run to the end, its output taken."""
     start = time.perf_counter()
     subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return Cost(wall_s=time.perf_counter() - start, cpu_s=0, peak_mb=0, output="")

@@ -235,7 +235,7 @@ def _while_a_command_floods(bench: Bench) -> Measurement:
     window = Window([ROBOTA, "--permission-mode", "bypassPermissions"], bench)
     window.settled()
     window.type_in(b"go\r")
-    window.wait_for(b"Tools x1")
+    window.wait_for(b"a line of a program")
     found = window.echoes(until=b"It has ended.")
     window.close()
     return _echo("echo of a key while commands print 50 MB each", found, 16)

@@ -33,6 +33,8 @@ def main() -> int:
     for name in options.tasks or known:
         for number in range(1, options.tries + 1):
             verdicts.append(attempt(known[name], model, number))
+            if not any(each.requests for each in verdicts) and verdicts[-1].exit_code:
+                parser.error(f"robota ended with {verdicts[-1].exit_code} and asked no model, for the reason above.")
             print(f"{name} {number}: {'accepted' if verdicts[-1].accepted else 'failed'}", file=sys.stderr)
             if options.json:
                 with options.json.open("ab") as lines:

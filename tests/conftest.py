@@ -28,8 +28,37 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# `make slow` runs these, `make unit` the others: attacks, programs that are killed or starved, terminals, servers of
+# other projects, and what is built or installed. They are a twelfth of the tests and take a third of the time.
+SLOW_TESTS = (
+    "agents/worktrees/test_command.py",
+    "cli/run/test_machine_limits.py",
+    "cli/run/test_screen_",
+    "cli/test_rough_treatment.py",
+    "commands/mcp/",
+    "commands/test_killed_changes.py",
+    "evals/",
+    "extensions/mcp/",
+    "hostile/",
+    "intents/test_attacker.py",
+    "intents/test_killed_sessions.py",
+    "project/test_packaging.py",
+    "project/test_pages_run.py",
+    "serving/web/test_browser_",
+    "workspace/process/test_leaks.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow tests."""
+    tests = Path(__file__).parent
+    for item in items:
+        if str(item.path.relative_to(tests)).startswith(SLOW_TESTS):
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_finish() -> None:
-    """Nine thousand tests and what they import stay to the end: the collector need not look at them again and again."""
+    """Thousands of tests and what they import stay to the end: the collector need not look at them again and again."""
     gc.collect()
     gc.freeze()
 

@@ -18,7 +18,8 @@ TASKS: Final = (
         prompt="Read chapters/1.txt to chapters/6.txt completely with read_file, one after the other. Each names its "
         "code in one line. Then write the six codes to codes.txt, one a line, in the order of the chapters.",
         acceptance=f"test \"$(tr '\\n' ' ' < codes.txt | sed 's/ *$//')\" = '{' '.join(CODES)}'",
-        # Six chapters are 50,000 tokens: enough for a context window of up to 400,000.
+        # Six chapters are 55,000 tokens: enough for a context window of up to 500,000. For a model with a larger one,
+        # set `contextWindow` in the options of its provider profile.
         launch=(*WORKING, "--settings", '{"autoCompactThreshold": 0.1}'),
         checks=(CONDENSED,),
     ),

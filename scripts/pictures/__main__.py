@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from scripts.pictures.drawing import DARK, LIGHT, Colours, svg
+from scripts.pictures.page import draw_page
 from tests.harness.cli import Robota
 from tests.harness.screen import ScreenTerminal
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 COLUMNS, ROWS = 80, 34
 # pyte does not know dim letters; a terminal shows them as grey.
-DIM = re.compile(r"(?<=[\[;])2(?=[;m])")
+DIM = "\x1b[2m"
+GREY = "\x1b[90m"
 CODE = """\
 def total(prices):
     result = 0
@@ -37,7 +39,7 @@ class GreyTerminal(ScreenTerminal):
     """A terminal whose dim letters are grey."""
 
     def _known(self, text: str) -> str:
-        return re.sub(r"\x1b\[[0-9;]*m", lambda found: DIM.sub("90", found[0]), text)
+        return text.replace(DIM, GREY)
 
 
 def main() -> None:
@@ -48,6 +50,7 @@ def main() -> None:
             robota = _shop(Path(place))
             for name, picture in _screens(robota, look, colours):
                 (PICTURES / f"{name}-{look}.svg").write_text(picture, encoding="utf-8")
+    draw_page(PICTURES)
 
 
 def _shop(place: Path) -> Robota:
@@ -94,7 +97,7 @@ def _screens(robota: Robota, look: str, colours: Colours) -> Iterator[tuple[str,
         r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b": "01a1e664-9cd6-74a7-b61f-0a13ec01e28e",
     }
     # What only shows for a moment must not decide how far a screen has scrolled.
-    env = {"ROBOTA_THEME": look, "ROBOTA_REDUCED_MOTION": "1"}
+    env = {"ROBOTA_THEME": look, "ROBOTA_REDUCED_MOTION": "1", "COLORTERM": "truecolor"}
 
     def drawn(terminal: ScreenTerminal, title: str) -> str:
         return svg(terminal.cells, colours, title, rename)
@@ -112,10 +115,10 @@ def _screens(robota: Robota, look: str, colours: Colours) -> Iterator[tuple[str,
         terminal.press("y")
         terminal.sees("Run this command?")
         terminal.sees("w reply with")
-        yield "command", drawn(terminal, "A command, and why a person is asked about it")
+        yield "command", drawn(terminal, "A command, and why a user is asked about it")
         terminal.press("y")
         terminal.sees("cost 7.")
-        terminal.sees("(exact)")
+        terminal.sees("tokens in")
         _settle(terminal)
         yield "answer", drawn(terminal, "A finished task with its usage")
         yield from _screens_of_their_own(terminal, drawn)
@@ -160,9 +163,11 @@ def _lists(terminal: ScreenTerminal, drawn: Any) -> Iterator[tuple[str, str]]:
         terminal.sees_no_more("Enter select")
         _settle(terminal)
     terminal.press("?")
-    terminal.sees("Ctrl+Z")
+    terminal.sees("Ctrl+U")
     _settle(terminal)
     yield "keys", drawn(terminal, "Every key")
+    terminal.press("\x1b")
+    terminal.sees_no_more("Ctrl+U")
 
 
 def _settle(terminal: ScreenTerminal) -> None:
@@ -189,7 +194,7 @@ def _screens_of_their_own(terminal: ScreenTerminal, drawn: Any) -> Iterator[tupl
     terminal.press("\x1b\x1b")
     terminal.sees("Rewind to before which prompt?")
     terminal.press("\x1b[B")
-    terminal.sees("shop.py +1 -1")
+    terminal.sees("shop.py  +1 -1")
     yield "rewind", drawn(terminal, "Prompts to go back to, and what each of them changed")
     terminal.press("\x1b")
     terminal.sees("Idle")
@@ -197,6 +202,8 @@ def _screens_of_their_own(terminal: ScreenTerminal, drawn: Any) -> Iterator[tupl
     terminal.sees("Cost so far")
     _settle(terminal)
     yield "context", drawn(terminal, "What fills the context window")
+    terminal.press("\x1b")
+    terminal.sees_no_more("Cost so far")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,21 @@ LIGHT = Colours(
 )
 
 
+class Looks(msgspec.Struct, frozen=True, kw_only=True):
+    """How characters look."""
+
+    text: str
+    behind: str
+    is_bold: bool
+    is_underlined: bool
+    is_reversed: bool
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether something is drawn behind the characters."""
+        return self.is_reversed or self.behind != "default"
+
+
 def svg(rows: Sequence[Sequence[Char]], colours: Colours, title: str, rename: Mapping[str, str]) -> str:
     """The rows as a picture, up to the last that shows something; `rename` replaces what differs between machines."""
     columns = len(rows[0])
@@ -68,37 +83,53 @@ def svg(rows: Sequence[Sequence[Char]], colours: Colours, title: str, rename: Ma
     return "\n".join(lines) + "\n"
 
 
+def _looks(cell: Char) -> Looks:
+    return Looks(
+        text=cell.fg,
+        behind=cell.bg,
+        is_bold=cell.bold,
+        is_underlined=cell.underscore,
+        is_reversed=cell.reverse,
+    )
+
+
+def _colour(name: str, colours: Colours, otherwise: str) -> str:
+    """A colour of the palette, or an exact one."""
+    return f"#{name}" if re.fullmatch("[0-9a-f]{6}", name) else colours.palette.get(name, otherwise)
+
+
 def _row(row: Sequence[Char], number: int, colours: Colours, rename: Mapping[str, str]) -> Iterator[str]:
     top = MARGIN + number * CELL_HEIGHT
     column = 0
-    for looks, group in groupby(row, key=lambda cell: (cell.fg, cell.bold, cell.underscore, cell.reverse)):
+    for looks, group in groupby(row, key=_looks):
         cells = list(group)
         left, span = MARGIN + column * CELL_WIDTH, len(cells)
         column += span
         text = "".join(cell.data for cell in cells)
-        if not text.strip() and not looks[3]:
+        if not text.strip() and not looks.is_filled:
             continue
         for found, shown in rename.items():
             text = re.sub(found, shown, text)
         # A browser joins blanks into one, but not these.
-        text = text.replace(" ", "\u00a0") if looks[3] else text.rstrip().replace(" ", "\u00a0")
-        if text or looks[3]:
+        text = text.replace(" ", "\u00a0") if looks.is_filled else text.rstrip().replace(" ", "\u00a0")
+        if text or looks.is_filled:
             yield from _run(text, looks, (left, top, span), colours)
 
 
-def _run(
-    text: str, looks: tuple[str, bool, bool, bool], place: tuple[float, float, int], colours: Colours
-) -> Iterator[str]:
-    fg, is_bold, is_underlined, is_reversed = looks
+def _run(text: str, looks: Looks, place: tuple[float, float, int], colours: Colours) -> Iterator[str]:
     left, top, span = place
-    colour = colours.palette.get(fg, colours.text)
-    if is_reversed:
+    colour = _colour(looks.text, colours, colours.text)
+    behind = _colour(looks.behind, colours, colours.background)
+    if looks.is_reversed:
+        colour, behind = behind, colour
+    if looks.is_filled:
         width = span * CELL_WIDTH
-        yield f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{CELL_HEIGHT}" fill="{colour}"/>'
-        colour = colours.background
+        yield f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{CELL_HEIGHT}" fill="{behind}"/>'
+    if not text.strip("\u00a0"):
+        return
     attributes = "" if colour == colours.text else f' fill="{colour}"'
-    attributes += ' font-weight="bold"' if is_bold else ""
-    attributes += ' text-decoration="underline"' if is_underlined else ""
+    attributes += ' font-weight="bold"' if looks.is_bold else ""
+    attributes += ' text-decoration="underline"' if looks.is_underlined else ""
     # Whatever font a reader has, what stands below one another stays there.
     width = wcswidth(text) * CELL_WIDTH
     yield f'<text x="{left:.1f}" y="{top + 13}" textLength="{width:.1f}"{attributes}>{escape(text)}</text>'

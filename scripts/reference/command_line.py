@@ -37,13 +37,14 @@ def _sections() -> Iterator[str]:
 
 def help_of(*words: str) -> str:
     """What `robota WORDS --help` prints."""
-    printed = io.StringIO()
-    with redirect_stdout(printed):
+    printed = io.BytesIO()
+    text = io.TextIOWrapper(printed, encoding="utf-8", write_through=True)
+    with redirect_stdout(text):
         try:
             main([*words] if words[:1] == ("help",) and len(words) > 1 else [*words, "--help"])
         except SystemExit as leaving:
             assert not leaving.code, f"robota {' '.join(words)} --help failed"
-    return printed.getvalue()
+    return printed.getvalue().decode()
 
 
 def _section(title: str, text: str, heading: str = "##") -> Iterator[str]:

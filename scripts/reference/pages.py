@@ -7,11 +7,11 @@ from pathlib import Path
 from robota.cli.help.man_page import man_page
 from robota.config.settings.schema import settings_schema
 from robota.tools.registry import builtin_tools, made_schema, written_name
-from scripts.reference.api import api_page
 from scripts.reference.command_line import command_line
 from scripts.reference.exit_codes import exit_code_page
 from scripts.reference.hook_events import hook_events
 from scripts.reference.protocol_schema import protocol_page
+from scripts.reference.sdk import sdk_page
 from scripts.reference.settings import settings_page
 from scripts.reference.slash_commands import command_index, slash_commands
 
@@ -38,6 +38,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/exit-codes.md": exit_code_page,
     "reference/hook-events.md": hook_events,
     "reference/protocol-schema.md": protocol_page,
-    "reference/api.md": api_page,
+    "reference/sdk.md": sdk_page,
     "../packaging/robota.1": man_page,
 }

@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 
 from robota.app.session import open_session
-from robota.commands.builtin_commands import IndexedCommand, built_index
+from robota.commands.builtin_commands import built_index
+from robota.commands.command_index import IndexedCommand
 from robota.commands.host import CommandHost
 from robota.commands.session_commands import with_commands
 from robota.config.launch_options import LaunchOptions

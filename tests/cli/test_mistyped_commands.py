@@ -1,4 +1,4 @@
-"""What a person sees who types something that is nearly right."""
+"""What a user sees who types something that is nearly right."""
 
 import pytest
 
@@ -31,10 +31,9 @@ def test_a_misspelt_command_is_asked_about_and_starts_no_task(robota: Robota, wo
         (["exec", "fix it"], "robota -p PROMPT"),
         (["run", "fix it"], "robota -p PROMPT"),
         (["review"], "robota -p /review"),
-        (["serve"], "robota mcp serve"),
-        (["acp"], "robota help protocol"),
-        (["agents"], "robota doctor"),
-        (["update"], "robota --check-update"),
+        (["ide"], "robota help editors"),
+        (["agent"], "robota agents list"),
+        (["upgrade"], "robota update"),
         (["model"], "robota models"),
         (["resume"], "robota --continue"),
         (["resume", "20260101-x"], "robota --continue"),
@@ -106,7 +105,7 @@ def test_a_prompt_is_a_prompt(robota: Robota, words: list[str]) -> None:
         (["--bse-url", "x"], "There is no option --bse-url. Did you mean --base-url?"),
         (["-p", "x", "--output-format", "jsn"], "not one of text, json, stream-json, messages. Did you mean json?"),
         (["-p", "x", "--permission-mode", "accept"], "Did you mean acceptEdits?"),
-        (["-p", "x", "--input-format", "stream-json"], "to continue: robota -c -p PROMPT"),
+        (["-p", "x", "--input-format", "stream-json"], "prompts are lines on standard input; 'x' is none"),
         (["-p", "x", "-m", "gpt"], "There is no option -m. Use --model MODEL"),
         (["config", "shwo"], "'shwo' is not one of show, get, set, unset, path, schema. Did you mean show?"),
         (["policy", "explan"], "'explan' is not one of explain, test, simulate. Did you mean explain?"),

@@ -1,4 +1,4 @@
-"""A key that a person pastes, a tool prints or a model repeats is in no log, no artifact and no output."""
+"""A key that a user pastes, a tool prints or a model repeats is in no log, no artifact and no output."""
 
 import json
 

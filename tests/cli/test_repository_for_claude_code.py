@@ -1,6 +1,6 @@
 """A repository that was made for Claude Code: after trust it works unchanged, before trust nothing of it has effect.
 
-What the person has to do is what Claude Code asks for, too: trust the repository, and agree to the plugin it wants.
+What the user has to do is what Claude Code asks for, too: trust the repository, and agree to the plugin it wants.
 """
 
 import json
@@ -75,7 +75,7 @@ def results(done: Finished) -> list[str]:
 def test_before_trust_it_is_only_quoted(repository: Robota, server: PlainServer) -> None:
     done = play(repository)
     assert done.code == 0, done.stderr
-    assert (repository.workspace / "new.txt").exists(), "what the person allowed works"
+    assert (repository.workspace / "new.txt").exists(), "what the user allowed works"
     for made in ("hooked.txt", "allowed.txt", "checked.txt"):
         assert not (repository.workspace / made).exists()
     assert not server.was_called and "not trusted" in done.stderr and "requests the plugin" not in done.stderr

@@ -154,7 +154,7 @@ def test_a_full_disk_is_said_and_nothing_more_is_changed(robota: Robota) -> None
     assert (result["subtype"], result["is_error"]) == ("error_during_execution", True)
     assert result["terminal_reason"] == "log_failed" and "not saved" in result["errors"][0]
     assert result["result"] == "Finished."
-    assert result["permission_denials"][0]["tool_name"] == "write_to_file"
+    assert result["permission_denials"][0]["tool_name"] == "Write"
     assert b"session log cannot be written" in done.stderr
     assert not (robota.workspace / "new.txt").exists()
     assert load(log_of(robota)).records

@@ -14,6 +14,7 @@ from robota.protocol.commands import Accepted, RunSlashCommand
 from robota.protocol.slash_commands import CommandShown
 from tests.cli.scripts import script, sessions
 from tests.harness.cli import Robota
+from tests.harness.conversation import typed
 from tests.harness.session_log import log_text
 from tests.harness.terminal import Terminal
 
@@ -54,10 +55,10 @@ def test_a_client_gets_the_whole_appearance_after_each_change(workspace: Path, h
 
 def test_appearance_is_saved_in_the_user_settings(robota: Robota) -> None:
     script(robota)
-    assert robota("-p", "/theme dark").stdout == "theme: dark\n"
-    assert robota("-p", "/statusline git off").stdout == "status line: on, without the git branch\n"
+    assert typed(robota, "/theme dark").stdout == "theme: dark\n"
+    assert typed(robota, "/statusline git off").stdout == "status line: on, without the git branch\n"
     assert saved_settings(robota)["theme"] == "dark" and saved_settings(robota)["statusline"] == {"gitBranch": False}
-    assert robota("-p", "/statusline reset").code == 0
+    assert typed(robota, "/statusline reset").code == 0
     assert not saved_settings(robota).get("statusline")
 
 
@@ -65,9 +66,18 @@ def test_invalid_appearance_arguments_change_nothing(robota: Robota) -> None:
     script(robota)
     before = saved_settings(robota)
     for line in ("/theme pink", "/statusline maybe", "/statusline git", "/statusline git on off"):
-        refused = robota("-p", line)
+        refused = typed(robota, line)
         assert refused.code == 2 and "Nothing was changed" in refused.stderr
     assert saved_settings(robota) == before
+
+
+def test_a_theme_that_does_not_exist_cannot_be_set(robota: Robota) -> None:
+    script(robota)
+    refused = robota("config", "set", "theme", "sea")
+    assert refused.code == 3 and "There is no theme 'sea'" in refused.stderr and "Nothing was written" in refused.stderr
+    (robota.home / ".robota" / "themes").mkdir()
+    (robota.home / ".robota" / "themes" / "sea.json").write_text("{}")
+    assert robota("config", "set", "theme", "sea").code == 0
 
 
 def test_unwritable_settings_are_reported(robota: Robota) -> None:

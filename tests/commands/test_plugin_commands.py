@@ -7,6 +7,7 @@ from tests.cli.scripts import script
 from tests.extensions.mcp.setup import PlainServer
 from tests.extensions.plugins.sample import plugin
 from tests.harness.cli import Robota
+from tests.harness.conversation import typed
 from tests.harness.terminal import Terminal
 
 DONE = {"text": "done"}
@@ -44,12 +45,12 @@ def test_showing_a_plugin_installs_nothing(robota: Robota, tmp_path: Path) -> No
         terminal.wait_for("No plugin is installed.")
 
 
-def test_print_mode_shows_the_line_that_agrees(robota: Robota, tmp_path: Path) -> None:
+def test_a_choice_names_the_line_that_agrees(robota: Robota, tmp_path: Path) -> None:
     source = plugin(tmp_path / "source")
-    shown = robota("-p", f"/plugin install {source}").stdout
+    shown = typed(robota, f"/plugin install {source}").stdout
     line = re.search(r"^/plugin install .* --agree \w+", shown, re.MULTILINE)
     assert line is not None and "PostToolUse" in shown
-    assert "is installed" in robota("-p", line[0]).stdout
+    assert "is installed" in typed(robota, line[0]).stdout
     for order, said in (
         ("list", "lint@local"),
         ("show lint", "/lint:mend"),
@@ -59,7 +60,7 @@ def test_print_mode_shows_the_line_that_agrees(robota: Robota, tmp_path: Path) -
         ("marketplace", "No marketplace is configured"),
         ("uninstall lint", "Removed lint"),
     ):
-        assert said in robota("-p", f"/plugin {order}").stdout
+        assert said in typed(robota, f"/plugin {order}").stdout
 
 
 def test_invalid_plugin_requests_change_nothing(robota: Robota) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.commands.command import SlashCommand, shown_text
+from robota.commands.effect import reads
 from robota.commands.registry import CommandRegistry
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandSource, SlashCommandInfo, typed_command
@@ -21,7 +22,7 @@ class Fixed:
     def commands(self) -> Iterable[SlashCommand]:
         for name in self._names:
             info = SlashCommandInfo(name=name, description=name, source=self.source, aliases=(f"{name}-alias",))
-            yield SlashCommand(info=info, run=say)
+            yield SlashCommand(info=info, run=say, effect=reads)
 
 
 async def say(arguments: str) -> CommandOutcome:
@@ -39,7 +40,15 @@ def test_a_custom_command_never_shadows_a_built_in_one() -> None:
     )
     assert source_of(registry, "help") is CommandSource.BUILT_IN
     assert source_of(registry, "mine") is CommandSource.PROJECT
-    assert [command.info.name for command in registry.all()] == ["help", "exit", "mine"]
+    assert [command.info.name for command in registry.all()] == ["help", "exit", "project:help", "mine"]
+
+
+def test_a_command_that_a_built_in_one_hides_is_found_by_its_source() -> None:
+    registry = CommandRegistry(
+        [Fixed(CommandSource.BUILT_IN, "report"), Fixed(CommandSource.USER, "report"), Fixed(CommandSource.MCP, "mine")]
+    )
+    assert source_of(registry, "user:report") is CommandSource.USER
+    assert "There is no command" in source_of(registry, "mcp:mine"), "it is hidden by nothing"
 
 
 def test_an_alias_never_shadows_a_name() -> None:

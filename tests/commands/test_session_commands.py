@@ -4,6 +4,7 @@ import json
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.conversation import typed
 from tests.harness.session_log import log_text
 from tests.harness.terminal import Terminal
 
@@ -52,14 +53,14 @@ def test_export_never_overwrites_a_file(robota: Robota) -> None:
     assert "paint the fence" in page.read_text()
 
 
-def test_print_mode_exports_a_continued_session(robota: Robota) -> None:
+def test_a_continued_session_is_exported(robota: Robota) -> None:
     earlier(robota, "paint the fence", "Painted.")
-    done = robota("-p", "/export stream-json out.jsonl", "--continue")
+    done = typed(robota, "/export stream-json out.jsonl", resumes=sessions(robota)[0])
     assert done.code == 0 and "out.jsonl" in done.stdout, done
     assert "Painted." in (robota.workspace / "out.jsonl").read_text()
     (robota.workspace / "gone.md").symlink_to("nothing")
     for path in ("nowhere/at/all.md", "~nobody-here/x.md", "gone.md", f"{'x' * 300}.md", "."):
-        refused = robota("-p", f"/export {path}", "--continue")
+        refused = typed(robota, f"/export {path}", resumes=sessions(robota)[0])
         assert refused.code == 1 and refused.stdout == "" and "Traceback" not in refused.stderr, refused
     assert (robota.workspace / "gone.md").is_symlink()
 

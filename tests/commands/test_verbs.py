@@ -25,19 +25,9 @@ from robota.commands.command import SlashCommand
 from robota.commands.families import mcp
 from robota.commands.family_command import family_command
 from robota.commands.typed_words import parse_typed
-from robota.commands.verb import (
-    Answer,
-    Family,
-    Option,
-    Positional,
-    RestOfLine,
-    ShellVerb,
-    TextOption,
-    Verb,
-    WrongArguments,
-    told,
-)
+from robota.commands.verb import Answer, Family, ShellVerb, Verb, WrongArguments, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional, RestOfLine, TextOption
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import CommandOutcome, CommandShown
 from robota.protocol.views import TextView

@@ -27,7 +27,7 @@ def test_background_commands_are_listed_and_stopped(robota: Robota) -> None:
     script(robota, {"calls": [start, count]}, {"text": "Started."})
     with Terminal(robota, "--allowed-tools", "Bash") as terminal:
         terminal.answer("> ", "/background")
-        terminal.wait_for("There are no background processes.")
+        terminal.wait_for("There is no background work.")
         terminal.answer("> ", "go")
         terminal.wait_for("Started.")
         terminal.answer("> ", "/background")
@@ -38,12 +38,12 @@ def test_background_commands_are_listed_and_stopped(robota: Robota) -> None:
         terminal.answer("> ", "/background read 2 300")
         terminal.wait_for("bg2 has no output after line 300.")
         terminal.answer("> ", "/background stop 7")
-        terminal.wait_for("There is no background process 7.")
+        terminal.wait_for("There is no background work 7.")
         terminal.answer("> ", "/background stop 1")
         terminal.wait_for("Ended: bg1 (sleep 600).")
         terminal.answer("> ", "/background stop all")
-        terminal.wait_for("There are no background processes.")
-    assert robota("-p", "/background read all").stdout == "There are no background processes.\n"
+        terminal.wait_for("There is no background work.")
+    assert robota("-p", "/background read all").stdout == "There is no output of background work.\n"
 
 
 def test_review_starts_a_task(robota: Robota) -> None:

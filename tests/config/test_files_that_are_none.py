@@ -1,4 +1,4 @@
-"""Pipes and places without permission where files of the person are expected: told at once, waited for never."""
+"""Pipes and places without permission where files of the user are expected: told at once, waited for never."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def test_settings_that_are_a_pipe_are_told_and_not_waited_for(robota: Robota, ar
 
 
 @pytest.mark.parametrize("name", ["robota.lock", "update-check.json", "modes.yaml"])
-def test_other_files_of_the_person_that_are_pipes_do_not_hang(robota: Robota, name: str) -> None:
+def test_other_files_of_the_user_that_are_pipes_do_not_hang(robota: Robota, name: str) -> None:
     script(robota, {"text": "ok"})
     os.mkfifo(robota.home / ".robota" / name)
     settings = robota.workspace / ".robota/settings.json"

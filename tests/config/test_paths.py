@@ -1,4 +1,4 @@
-"""Where the person's own files are."""
+"""Where the user's own files are."""
 
 import os
 import pwd

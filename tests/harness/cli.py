@@ -1,4 +1,4 @@
-"""The installed `robota` as a person runs it: a real process with a clean environment."""
+"""The installed `robota` as a user runs it: a real process with a clean environment."""
 
 import os
 import subprocess

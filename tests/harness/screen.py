@@ -1,5 +1,6 @@
-"""`robota` at a terminal emulator: what a person sees, row by row, with the scrollback above."""
+"""`robota` at a terminal emulator: what a user sees, row by row, with the scrollback above."""
 
+import colorsys
 import copy
 import re
 import termios
@@ -145,6 +146,16 @@ def _letter(character: pyte.screens.Char) -> str:
     """How a character looks: blank if like any other."""
     if character.reverse:
         return "#"
-    plain = "+" if character.bold or character.underscore else " "
-    letter = COLOURS.get(character.fg, plain)
+    is_tinted = character.bg != "default"
+    plain = "+" if character.bold or character.underscore else "~" if is_tinted else " "
+    letter = COLOURS.get(character.fg) or _hue(character.fg) or plain
     return letter.upper() if character.bold else letter
+
+
+def _hue(colour: str) -> str:
+    """The letter of one of many colours; empty if it is none."""
+    if not re.fullmatch(r"[0-9a-f]{6}", colour):
+        return ""
+    hue, lightness, saturation = colorsys.rgb_to_hls(*(int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)))
+    is_grey = saturation < 0.15 or lightness > 0.95
+    return "k" if is_grey else "rygcbmr"[round(hue * 6)]

@@ -1,4 +1,4 @@
-"""`robota` at a real terminal: a person reads what appears and types when asked."""
+"""`robota` at a real terminal: a user reads what appears and types when asked."""
 
 import codecs
 import contextlib

@@ -55,9 +55,10 @@ def play_with_hooks(
     story: Callable[[Stage], Awaitable[None]],
     *,
     settings: dict[str, Any] | None = None,
+    variables: dict[str, str] | None = None,
     **launch: Any,
 ) -> None:
-    """Open a session of a person who has these hooks in their settings, let the story happen, and close it."""
+    """Open a session of a user who has these hooks in their settings, let the story happen, and close it."""
     home = workspace.parent / "robota-home"
     home.mkdir(exist_ok=True)
     profile = {"type": "scripted", "model": "scripted", "options": {"turns": turns}}
@@ -65,7 +66,8 @@ def play_with_hooks(
     (home / "settings.json").write_text(json.dumps(values))
 
     async def run() -> None:
-        opened = open_session(LaunchOptions(cwd=workspace, **launch), {"ROBOTA_HOME": str(home), "HOME": str(home)})
+        env = {"ROBOTA_HOME": str(home), "HOME": str(home), **(variables or {})}
+        opened = open_session(LaunchOptions(cwd=workspace, **launch), env)
         try:
             await story(Stage(opened))
         finally:

@@ -1,6 +1,7 @@
 """Hooks run outside the sandbox: nothing that the agent wrote without being asked runs with them."""
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -189,4 +190,31 @@ def test_a_repository_cannot_silence_a_guarding_hook_by_changing_its_script(robo
     path.write_text("#!/bin/sh\nexit 0 # changed\n")
     words = told(robota, "--permission-mode", mode, "--verbose")
     assert not (robota.workspace / "new.txt").exists(), words
+    assert "scripts/check.sh changed since you agreed" in words and "robota trust" in words
+
+
+@pytest.mark.parametrize("setting", ["core.fsmonitor", "filter.x.clean"])
+def test_git_of_a_users_hook_runs_nothing_that_an_unpacked_repository_names(robota: Robota, setting: str) -> None:
+    planted = write(robota, "planted.sh", "#!/bin/sh\necho planted >> ../witness\ncat\n")
+    write(robota, ".gitattributes", "*.txt filter=x\n")
+    write(robota, "a.txt", "one\n")
+    for arguments in (["init", "-q"], ["add", "a.txt"], ["config", setting, str(planted)]):
+        subprocess.run(["git", *arguments], cwd=robota.workspace, check=True)
+    write(robota, "a.txt", "two\n")
+    hooked(robota, "git status --short", {"text": "done"}, event="SessionStart", trusted=False)
+    words = told(robota)
+    assert f"its configuration sets {setting.replace('.x', '')}" in words and "robota trust" in words
+    assert witness(robota) == []
+    # What was held back is what the hook would have done.
+    subprocess.run(["git", "status", "--short"], cwd=robota.workspace, check=True, capture_output=True)
+    assert "planted" in witness(robota)
+
+
+def test_a_repository_cannot_silence_a_hook_that_guards_prompts(robota: Robota) -> None:
+    path = write(robota, "scripts/check.sh", "#!/bin/sh\nexit 0\n")
+    hooked(robota, "scripts/check.sh", {"text": "An answer."}, event="UserPromptSubmit")
+    assert told(robota) == "An answer."
+    path.write_text("#!/bin/sh\nexit 0 # changed\n")
+    words = told(robota)
+    assert "An answer." not in words
     assert "scripts/check.sh changed since you agreed" in words and "robota trust" in words

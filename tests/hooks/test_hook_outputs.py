@@ -92,7 +92,7 @@ def test_a_hook_that_allows_spares_the_question_of_the_mode(workspace: Path) -> 
 
 
 @pytest.mark.parametrize("words", [("ask",), ("ask", "defer"), ("allow", "ask")])
-def test_a_hook_can_ask_for_the_person_where_nobody_else_would(workspace: Path, words: tuple[str, ...]) -> None:
+def test_a_hook_can_ask_for_the_user_where_nobody_else_would(workspace: Path, words: tuple[str, ...]) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("command")
@@ -126,7 +126,7 @@ def test_rewritten_input_is_what_runs_and_what_policy_judges(workspace: Path) ->
     ("changed", "why"),
     [
         ({"command": "touch forbidden"}, "deny rule"),
-        ({"nonsense": 1}, "A hook changed the input, and the new input is"),
+        ({"nonsense": 1}, "A hook changed the input, and it is invalid. Nothing was run."),
     ],
 )
 def test_rewritten_input_is_judged_like_any_other(
@@ -151,7 +151,7 @@ def test_rewritten_input_must_fit_the_mode_of_the_task(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(("behavior", "ran"), [("allow", True), ("deny", False)])
-def test_permission_request_answers_in_the_persons_place(workspace: Path, behavior: str, ran: bool) -> None:
+def test_permission_request_answers_in_the_users_place(workspace: Path, behavior: str, ran: bool) -> None:
     def check(stage: Stage) -> None:
         assert (workspace / "ran").exists() is ran
         assert ran or "not before lunch" in tool_results(stage)[0].content
@@ -194,7 +194,7 @@ def test_at_a_permission_request_only_its_own_json_decides(workspace: Path, hand
     ],
     ids=["pre", "post", "prompt", "start", "permission", "interrupt"],
 )
-def test_continue_false_hands_the_floor_to_the_person(workspace: Path, hooks: dict[str, Any]) -> None:
+def test_continue_false_hands_the_floor_to_the_user(workspace: Path, hooks: dict[str, Any]) -> None:
     def check(stage: Stage) -> None:
         assert stage.says("error") == ["A hook stopped the task: enough for today"]
         assert (workspace / "ran").exists() is ("PostToolUse" in hooks)
@@ -208,7 +208,7 @@ def test_continue_false_hands_the_floor_to_the_person(workspace: Path, hooks: di
     assert not (workspace / "asked-again").exists()
 
 
-def test_after_a_stop_the_person_can_go_on(workspace: Path) -> None:
+def test_after_a_stop_the_user_can_go_on(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
@@ -222,7 +222,7 @@ def test_after_a_stop_the_person_can_go_on(workspace: Path) -> None:
 
 def test_continue_false_ends_a_subtask_and_its_parent_goes_on(workspace: Path) -> None:
     def check(stage: Stage) -> None:
-        assert "abandoned" in tool_results(stage)[0].content
+        assert "ended before it was complete" in tool_results(stage)[0].content
         assert stage.says("text")[-1] == "done"
 
     turns = [{"calls": [call("new_task", mode="code", message="sub")]}, DONE]
@@ -290,15 +290,15 @@ def test_what_is_too_long_is_kept_and_shown_in_part(workspace: Path) -> None:
     def check(stage: Stage) -> None:
         content = tool_results(stage)[0].content
         assert len(content) < 5_000 and "end" not in content
-        name = content.split("all of it is saved as ")[1].split(",")[0]
-        assert stage.opened.log.artifact(name).decode() == "x" * 20_000 + "end"
+        name = content.split('"artifact_id":"')[1].split('"')[0]
+        assert stage.opened.log.find_artifact(name).read_text() == "x" * 20_000 + "end"
 
     long = command("head -c 20000 /dev/zero | tr '\\0' x >&2; printf end >&2; exit 2")
     play_with_hooks(workspace, on("PreToolUse", long), [LIST, DONE], finish(check))
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "PostToolUse", "SessionStart"])
-def test_messages_for_the_person_are_shown(workspace: Path, event: str) -> None:
+def test_messages_for_the_user_are_shown(workspace: Path, event: str) -> None:
     def check(stage: Stage) -> None:
         assert "hello, person" in notices(stage)
 

@@ -55,7 +55,7 @@ def test_fail_closed_elsewhere(workspace: Path, event: str) -> None:
 def test_what_cannot_be_used_is_named_and_the_rest_works(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         text = "\n".join(stage.opened.notices)
-        assert "type 'prompt'" in text and "'mcp_tool'" in text and "command and http" in text
+        assert "type 'agent'" in text and "'mcp_tool'" in text and "command, http, prompt" in text
         assert "PreToolUse[0].hooks[3]" in text and "no tool called 'Nonsense'" in text
         assert "Stop[0].hooks[0]" in text and "tool calls only" in text
         await finish(lambda stage: None)(stage)
@@ -63,7 +63,7 @@ def test_what_cannot_be_used_is_named_and_the_rest_works(workspace: Path) -> Non
 
     hooks = on(
         "PreToolUse",
-        {"type": "prompt", "prompt": "is it good?"},
+        {"type": "agent", "prompt": "is it good?"},
         {"type": "mcp_tool", "server": "x", "tool": "y"},
         command("exit 2", statusMessage="thinking", once=True, shell="bash"),
         command("true", **{"if": "Nonsense(x)"}),
@@ -138,11 +138,8 @@ def judge() -> Iterator[str]:
     server.server_close()
 
 
-def test_an_http_hook_is_posted_the_event_and_decides(
-    workspace: Path, judge: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JUDGE_TOKEN", "abc\n")
-    monkeypatch.setenv("OTHER_SECRET", "xyz")
+def test_an_http_hook_is_posted_the_event_and_decides(workspace: Path, judge: str) -> None:
+    variables = {"JUDGE_TOKEN": "abc\n", "OTHER_SECRET": "xyz"}
 
     def check(stage: Stage) -> None:
         assert not (workspace / "ran").exists()
@@ -151,7 +148,8 @@ def test_an_http_hook_is_posted_the_event_and_decides(
 
     headers = {"authorization": "Bearer $JUDGE_TOKEN, ${JUDGE_TOKEN}, $OTHER_SECRET$JUDGE_TOKEN_2"}
     handler = {"type": "http", "url": f"{judge}/deny", "headers": headers, "allowedEnvVars": ["JUDGE_TOKEN"]}
-    play_with_hooks(workspace, on("PreToolUse", handler), [BASH, DONE], finish(check), **BYPASS)
+    hooks = on("PreToolUse", handler)
+    play_with_hooks(workspace, hooks, [BASH, DONE], finish(check), variables=variables, **BYPASS)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def plant_later_doors(repository: HostileRepository) -> None:
 
 
 def _local_settings(repository: HostileRepository) -> None:
-    """In the file that looks like a person's own."""
+    """In the file that looks like a user's own."""
 
     def handlers(name: str) -> list[dict[str, Any]]:
         program = {"type": "command", "command": "/bin/sh", "args": ["-c", repository.payload(f"hook-args-{name}")]}

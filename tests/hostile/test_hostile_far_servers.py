@@ -1,4 +1,4 @@
-"""MCP servers elsewhere that send Robota on to others: what the person wrote for one goes to that one alone."""
+"""MCP servers elsewhere that send Robota on to others: what the user wrote for one goes to that one alone."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

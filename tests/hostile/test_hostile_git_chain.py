@@ -16,7 +16,7 @@ from tests.harness.cli import Robota
 from tests.harness.programs import needs
 
 GIT = ("git", "-c", "user.email=a@example.com", "-c", "user.name=a", "-c", "protocol.file.allow=always")
-# What a person does sooner or later, in their own terminal.
+# What a user does sooner or later, in their own terminal.
 LATER = (
     ("status",),
     ("status", "--short", "--ignored"),
@@ -81,7 +81,7 @@ class Clone:
         assert "bug in Robota" not in done.stderr, done.stderr
 
     def look_later(self) -> None:
-        """As the person, with a git that knows nothing of Robota."""
+        """As the user, with a git that knows nothing of Robota."""
         for words in LATER:
             git(self.robota.workspace, *words, check=False)
 

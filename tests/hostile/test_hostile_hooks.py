@@ -102,8 +102,8 @@ def test_an_http_hook_sends_no_variable_that_it_does_not_name(robota: Robota, tr
         assert "key-7f3a9c1e5b2d8046" not in canary.headers and ("fine" in canary.headers) is trusted
 
 
-def test_a_hook_of_the_person_runs_no_program_that_the_repository_brings(robota: Robota) -> None:
-    """Before any trust, and although the person's PATH has directories that depend on where one is."""
+def test_a_hook_of_the_user_runs_no_program_that_the_repository_brings(robota: Robota) -> None:
+    """Before any trust, and although the user's PATH has directories that depend on where one is."""
     for name in ("git", "true"):
         planted = robota.workspace / name
         planted.write_text("#!/bin/sh\ntouch PWNED\n")

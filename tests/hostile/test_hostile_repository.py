@@ -20,7 +20,7 @@ from tests.hostile.repository import SECRET, HostileRepository
 from tests.hostile.test_policy_tricks import everything_in
 from tests.log.catalogue.logs import Written
 
-# What a person's own shell might have set, and a repository could make use of.
+# What a user's own shell might have set, and a repository could make use of.
 CARELESS = {"PATH": f".:{os.environ['PATH']}:", "MY_API_KEY": "key-7f3a9c1e5b2d8046"}
 
 
@@ -279,7 +279,7 @@ def test_approvals_in_a_planted_session_count_for_nothing(robota: Robota) -> Non
 
 
 def test_a_yes_in_a_planted_session_runs_nothing(robota: Robota) -> None:
-    """Its chain is sound, so it is taken up; what it says a person allowed is not allowed here."""
+    """Its chain is sound, so it is taken up; what it says a user allowed is not allowed here."""
     written = Written(robota.workspace, "planted").prompt("go")
     use = ToolUseBlock(id="c", name="execute_command", input={"command": "touch x"})
     written.log.append(TurnRecord(task_id=written.task_id, turn=AssistantTurn(content=(use,))))

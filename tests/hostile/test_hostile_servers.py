@@ -75,7 +75,7 @@ def test_a_tool_that_no_model_could_be_offered_costs_only_itself(workspace: Path
     play_with(workspace, {"raw": server.entry}, [CALL, DONE], check)
 
 
-def test_ten_thousand_tools_are_cut_and_the_person_is_told(workspace: Path, tmp_path: Path) -> None:
+def test_ten_thousand_tools_are_cut_and_the_user_is_told(workspace: Path, tmp_path: Path) -> None:
     def check(stage: Stage) -> None:
         assert "plain answer" in first_result(stage)
         assert "offers more than 256 tools" in notices(stage)
@@ -172,7 +172,7 @@ def test_a_time_that_is_none_is_refused(robota: Robota, timeout: str) -> None:
     assert "MCP server a in" in listed.stderr and "was ignored" in listed.stderr
 
 
-def test_a_server_of_the_person_is_no_program_that_the_repository_brings(robota: Robota) -> None:
+def test_a_server_of_the_user_is_no_program_that_the_repository_brings(robota: Robota) -> None:
     planted = robota.workspace / "git"
     planted.write_text("#!/bin/sh\ntouch PWNED\n")
     planted.chmod(0o755)

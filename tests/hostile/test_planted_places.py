@@ -22,7 +22,7 @@ from tests.cli.scripts import call, script
 from tests.harness.cli import Robota
 
 DATA = b"what a command printed"
-SECRET = "the person's own"
+SECRET = "the user's own"
 
 
 def to_directory(place: Path, outside: Path) -> None:
@@ -117,7 +117,7 @@ def test_outputs_are_kept_through_nothing(tmp_path: Path, outside: Path, name: s
 
 @pytest.mark.parametrize("plant", [to_file, to_nothing, pipe, directory])
 def test_what_was_kept_is_not_read_through_a_link(tmp_path: Path, outside: Path, plant: Plant) -> None:
-    """A session that a repository brought could otherwise show files of the person."""
+    """A session that a repository brought could otherwise show files of the user."""
     kept = tmp_path / "artifacts"
     kept.mkdir()
     plant(kept / ("a" * 32), outside)

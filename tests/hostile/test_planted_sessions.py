@@ -1,4 +1,4 @@
-"""A session that came with a repository brings its words along, if a person wants them, and no permission at all."""
+"""A session that came with a repository brings its words along, if a user wants them, and no permission at all."""
 
 import json
 from pathlib import Path

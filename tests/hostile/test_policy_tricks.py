@@ -1,5 +1,6 @@
 """A model that tries everything, with rules that allow a good deal: nothing outside the rules happens."""
 
+import os
 from pathlib import Path
 
 from tests.cli.scripts import call, script
@@ -41,3 +42,17 @@ def test_what_the_rules_allow_does_happen(robota: Robota) -> None:
     robota("-p", "go", "--permission-mode", "acceptEdits", "--allowed-tools", ",".join(ALLOWED))
     assert (robota.workspace / "made.txt").read_text() == "hello\n"
     assert (robota.workspace / "src" / "new.py").read_text() == "x"
+
+
+def test_an_edit_changes_no_program_that_runs_without_a_question(robota: Robota) -> None:
+    program = robota.workspace / ".venv/bin/pip"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\n. "$(dirname "$0")/../lib/pip.sh"\n')
+    program.chmod(0o755)
+    edit = call("write_to_file", path=".venv/lib/pip.sh", content="touch PWNED\n")
+    script(robota, {"calls": [edit]}, {"calls": [call("execute_command", command="pip --version")]}, {"text": "Done."})
+    path = f"{program.parent}:{os.environ['PATH']}"
+    done = robota("-p", "go", "--permission-mode", "acceptEdits", env={"PATH": path})
+    assert (robota.workspace / ".venv/lib/pip.sh").exists()
+    assert not (robota.workspace / "PWNED").exists()
+    assert "pip is a program of the workspace" in done.stderr

@@ -1,4 +1,4 @@
-"""A model that tries everything to change a file out of scope, or what steers it, where no person is asked."""
+"""A model that tries everything to change a file out of scope, or what steers it, where no user is asked."""
 
 import json
 from pathlib import Path
@@ -78,7 +78,7 @@ def kept(workspace: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-def test_no_trick_works_without_a_person(scene: Path, trick: str) -> None:
+def test_no_trick_works_without_a_user(scene: Path, trick: str) -> None:
     before = kept(scene)
     told = json.loads(json.dumps(TRICKS[trick]).replace("{root}", str(scene)))
     reads = [call("read_file", path=path) for path in ("secret.txt", "src/auth/a.py")]
@@ -111,8 +111,8 @@ OTHERWISE: dict[str, dict[str, Any]] = {
 }
 
 
-def test_nothing_of_a_long_campaign_runs_unless_a_person_says_yes(scene: Path) -> None:
-    """The person is there and has allowed everything, but says no whenever they are asked."""
+def test_nothing_of_a_long_campaign_runs_unless_a_user_says_yes(scene: Path) -> None:
+    """The user is there and has allowed everything, but says no whenever they are asked."""
     text = INTENTS.replace("run: pytest -q tests/test_auth.py", f"run: {CHECK}")
     intents(scene, text)
     auth = scene / "src/auth"
@@ -190,14 +190,14 @@ def test_commands_in_the_text_of_a_skill_or_a_prompt_get_no_further(scene: Path)
     assert kept(scene) == before
 
 
-def test_the_sandbox_keeps_what_steers_the_agent_from_a_command_that_a_person_let_run(scene: Path) -> None:
+def test_the_sandbox_keeps_what_steers_the_agent_from_a_command_that_a_user_let_run(scene: Path) -> None:
     """Approving the command does not approve a change to the file of intents."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("command")
         await stage.answer("yesButtonClicked")
-        # The walls held, so the person is offered to run it without them.
+        # The walls held, so the user is offered to run it without them.
         await stage.until_ask("command")
         await stage.answer("noButtonClicked")
         await stage.until_ask("completion_result")
@@ -259,7 +259,7 @@ def test_ignore_patterns_that_git_never_finishes_do_not_get_a_criterion_past_its
 
 
 @pytest.mark.parametrize("answer", ["yesButtonClicked", "noButtonClicked"])
-def test_a_person_who_is_there_is_asked_about_a_criterion_in_every_permission_mode(scene: Path, answer: str) -> None:
+def test_a_user_who_is_there_is_asked_about_a_criterion_in_every_permission_mode(scene: Path, answer: str) -> None:
     """What it changes out of scope is not put back then: it may be theirs."""
     intents(scene, CHECKED)
 
@@ -285,7 +285,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("missing", WITHOUT)
-def test_where_nothing_contains_a_criterion_it_needs_a_person(scene: Path, missing: str) -> None:
+def test_where_nothing_contains_a_criterion_it_needs_a_user(scene: Path, missing: str) -> None:
     intents(scene, CHECKED)
     calls = (SELECT, write("src/auth/check.py", "open('secret.txt', 'w')\n"), call("execute_command", command=CHECK))
     told = results(scene, *calls, **WITHOUT[missing])

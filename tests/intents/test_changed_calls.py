@@ -16,12 +16,12 @@ OUT_OF_SCOPE = {"path": "secret.txt", "content": "changed\n"}
 
 
 def edited(arguments: dict[str, Any]) -> str:
-    """The answer of a person who approves the call with other arguments."""
+    """The answer of a user who approves the call with other arguments."""
     return json.dumps({"input": arguments})
 
 
 def rewriting(arguments: dict[str, Any]) -> dict[str, Any]:
-    """A hook that says yes in the person's place, to something else."""
+    """A hook that says yes in the user's place, to something else."""
     return on("PermissionRequest", answer("allow", updatedInput=arguments), matcher="Write|Bash")
 
 
@@ -49,7 +49,7 @@ def test_what_a_permission_hook_makes_of_a_call_must_be_in_scope_too(
     assert not (workspace / arguments["path"]).exists() and not (workspace / "src/auth/a.py").exists()
 
 
-def test_a_command_of_a_permission_hook_needs_a_person_if_nobody_knows_what_it_changes(workspace: Path) -> None:
+def test_a_command_of_a_permission_hook_needs_a_user_if_nobody_knows_what_it_changes(workspace: Path) -> None:
     intents(workspace)
     seen: list[str] = []
 
@@ -73,7 +73,7 @@ def test_what_a_permission_hook_makes_of_a_call_is_traced_as_it_ran(workspace: P
     assert [record["files"][0]["path"] for record in traced(workspace)] == ["src/auth/b.py"]
 
 
-def test_a_person_who_changes_a_call_is_told_that_it_leaves_the_scope(workspace: Path) -> None:
+def test_a_user_who_changes_a_call_is_told_that_it_leaves_the_scope(workspace: Path) -> None:
     intents(workspace)
     reasons: list[str] = []
 
@@ -97,7 +97,7 @@ def test_a_person_who_changes_a_call_is_told_that_it_leaves_the_scope(workspace:
     assert record["metadata"]["dev.robota"]["approval"] == "user"
 
 
-def test_a_person_who_changes_a_call_and_then_says_no_gets_nothing_changed(workspace: Path) -> None:
+def test_a_user_who_changes_a_call_and_then_says_no_gets_nothing_changed(workspace: Path) -> None:
     intents(workspace)
 
     async def story(stage: Stage) -> None:
@@ -126,7 +126,7 @@ def test_a_change_that_stays_in_scope_is_asked_about_once(workspace: Path) -> No
     assert (workspace / "src/auth/b.py").read_text() == "b\n"
 
 
-def test_not_even_a_person_has_the_agent_change_what_steers_it(workspace: Path) -> None:
+def test_not_even_a_user_has_the_agent_change_what_steers_it(workspace: Path) -> None:
     intents(workspace)
 
     async def story(stage: Stage) -> None:
@@ -139,7 +139,7 @@ def test_not_even_a_person_has_the_agent_change_what_steers_it(workspace: Path) 
     assert not (workspace / ".orchestration/.intentignore").exists()
 
 
-def test_the_guard_sees_what_the_person_wrote_and_not_what_a_hook_would_make_of_it(workspace: Path) -> None:
+def test_the_guard_sees_what_the_user_wrote_and_not_what_a_hook_would_make_of_it(workspace: Path) -> None:
     intents(workspace)
     harmless = on(
         "PreToolUse", decide("ask", updatedInput={"path": "src/auth/a.py", "content": "x\n"}), matcher="Write"
@@ -160,7 +160,7 @@ def test_the_guard_sees_what_the_person_wrote_and_not_what_a_hook_would_make_of_
 
 
 @pytest.mark.parametrize("made", ["COMPLETED", None, "nonsense: ["])
-def test_an_intent_that_goes_while_the_person_looks_ends_the_call(workspace: Path, made: str | None) -> None:
+def test_an_intent_that_goes_while_the_user_looks_ends_the_call(workspace: Path, made: str | None) -> None:
     """It is set back to another status, its file is deleted, or it cannot be read any more."""
     directory = intents(workspace)
     seen: list[str] = []
@@ -181,7 +181,7 @@ def test_an_intent_that_goes_while_the_person_looks_ends_the_call(workspace: Pat
     assert told(seen[0])["code"] == "HOOK-INT-002" and not (workspace / "src/auth/a.py").exists()
 
 
-def test_a_link_that_comes_while_the_person_looks_does_not_lead_out_of_scope(workspace: Path) -> None:
+def test_a_link_that_comes_while_the_user_looks_does_not_lead_out_of_scope(workspace: Path) -> None:
     intents(workspace)
     (workspace / "elsewhere").mkdir()
     (workspace / "src/auth").mkdir(parents=True)

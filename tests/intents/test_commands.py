@@ -1,4 +1,4 @@
-"""Shell commands in a guarded workspace: which files they write, and what of that needs a person."""
+"""Shell commands in a guarded workspace: which files they write, and what of that needs a user."""
 
 import os
 from pathlib import Path
@@ -40,7 +40,7 @@ def guarded(workspace: Path) -> Path:
         "cd src/auth && cat a.py",
     ],
 )
-def test_commands_that_write_only_what_the_intent_owns_need_no_person(guarded: Path, command: str) -> None:
+def test_commands_that_write_only_what_the_intent_owns_need_no_user(guarded: Path, command: str) -> None:
     assert "REQ-" not in ran(guarded, command)
 
 

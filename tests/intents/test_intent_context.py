@@ -25,7 +25,7 @@ def test_the_system_prompt_demands_an_intent_and_quotes_those_there_are(workspac
     play(workspace, turns(), story)
 
 
-def test_the_person_sees_that_context_was_injected(workspace: Path) -> None:
+def test_the_user_sees_that_context_was_injected(workspace: Path) -> None:
     intents(workspace)
 
     async def story(stage: Stage) -> None:

@@ -45,10 +45,10 @@ def test_refusal_in_a_conversation(robota: Robota) -> None:
 def test_refusal_headless_is_listed(robota: Robota) -> None:
     done = headless(robota, {"calls": [SELECT]}, {"calls": [write("outside.ts")]})
     [denied] = json.loads(done.stdout)["permission_denials"]
-    assert denied["tool_name"] == "write_to_file" and not (robota.workspace / "outside.ts").exists()
+    assert denied["tool_name"] == "Write" and not (robota.workspace / "outside.ts").exists()
 
 
-def test_a_person_reads_a_refusal_in_words(robota: Robota) -> None:
+def test_a_user_reads_a_refusal_in_words(robota: Robota) -> None:
     intents(robota.workspace)
     (robota.workspace / "src/auth").mkdir(parents=True)
     (robota.workspace / "src/auth/unread.py").write_text("kept")
@@ -63,7 +63,7 @@ def test_a_person_reads_a_refusal_in_words(robota: Robota) -> None:
 
 
 def test_a_refusal_of_scope_advises_no_rule_and_no_mode(robota: Robota) -> None:
-    """None would help: a person has to say yes, or to widen the scope."""
+    """None would help: a user has to say yes, or to widen the scope."""
     intents(robota.workspace)
     script(robota, {"calls": [SELECT]}, {"calls": [write("outside.ts")]}, {"text": "All done."})
     robota("-p", "go")
@@ -86,7 +86,7 @@ def test_states_headless(robota: Robota) -> None:
 
 
 def test_set_back_in_the_middle_of_a_headless_run(robota: Robota) -> None:
-    """Somebody else sets the intent back between two calls: here a hook of the person, after the first change."""
+    """Somebody else sets the intent back between two calls: here a hook of the user, after the first change."""
     directory = intents(robota.workspace)
     writes = [{"calls": [write(f"src/auth/{name}.py")]} for name in "ab"]
     script(robota, {"calls": [SELECT]}, *writes, {"text": "All done."})
@@ -99,7 +99,8 @@ def test_set_back_in_the_middle_of_a_headless_run(robota: Robota) -> None:
     assert "BLOCKED" in (directory / "active_intents.yaml").read_text()
     assert [record["files"][0]["path"] for record in traced(robota.workspace)] == ["src/auth/a.py"]
     [denied] = json.loads(done.stdout)["permission_denials"]
-    assert denied["tool_input"]["path"] == "src/auth/b.py" and not (robota.workspace / "src/auth/b.py").exists()
+    refused = robota.workspace / "src/auth/b.py"
+    assert denied["tool_input"]["file_path"] == str(refused) and not refused.exists()
 
 
 def test_states_in_a_conversation(robota: Robota) -> None:

@@ -98,7 +98,7 @@ def opened(workspace: Path, script: list[Any], *, attended: bool = True, **setti
 
 
 def side_by_side(workspace: Path, first: list[Any], second: list[Any], **settings: Any) -> list[str]:
-    """What the model of the second is told, which begins when the first waits for a person."""
+    """What the model of the second is told, which begins when the first waits for a user."""
 
     async def run() -> list[str]:
         stages = [opened(workspace, script, **settings) for script in (first, second)]
@@ -133,7 +133,7 @@ def test_a_directory_that_holds_files_of_another_session_is_not_deleted(workspac
     assert told(seen[1])["code"] == "LEASE-001" and (workspace / "src/auth/tokens/a.py").exists()
 
 
-def test_the_second_session_is_refused_if_the_person_wants_that(workspace: Path) -> None:
+def test_the_second_session_is_refused_if_the_user_wants_that(workspace: Path) -> None:
     intents(workspace, OVERLAPPING)
     first = turns(SELECT, write("src/auth/tokens/a.py"))
     seen = side_by_side(workspace, first, turns(SELECT_DOCS), intentOverlap="refuse")
@@ -156,7 +156,7 @@ def test_a_session_waits_until_the_other_has_let_go(workspace: Path, attended: b
                 lambda event: "waits for session" in str(event) and isinstance(event, Notice) != attended
             )
             await first.answer("yesButtonClicked")
-            await first.until_ask("completion_result")  # the person is next, so its files are free
+            await first.until_ask("completion_result")  # the user is next, so its files are free
             await second.until_ask("completion_result")
             assert "<intent_context>" in tool_results(second)[0].content
         finally:
@@ -177,7 +177,7 @@ async def cleared(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("stopped", [interrupted, cleared])
-def test_nothing_is_held_while_the_person_is_next(workspace: Path, stopped: Callable[[Stage], Awaitable[None]]) -> None:
+def test_nothing_is_held_while_the_user_is_next(workspace: Path, stopped: Callable[[Stage], Awaitable[None]]) -> None:
     """A task that is cleared or begins again has no intent."""
     intents(workspace)
     home = workspace.parent / "robota-home"

@@ -84,7 +84,7 @@ def asked(workspace: Path, answer: str, *calls: dict[str, Any], text: str | None
     return seen[0], seen[1]
 
 
-def test_a_person_who_says_no_to_a_violation_is_the_end_of_it(workspace: Path) -> None:
+def test_a_user_who_says_no_to_a_violation_is_the_end_of_it(workspace: Path) -> None:
     """The file is left alone, and the model is told that the scope was the reason."""
     intents(workspace)
     row, said = asked(workspace, "noButtonClicked", write("other/a.py"))
@@ -193,7 +193,7 @@ def test_intentignore_only_ever_denies(workspace: Path) -> None:
     assert not (workspace / "src/auth").exists()
 
 
-def test_a_command_that_may_change_anything_needs_a_person_and_one_that_looks_does_not(workspace: Path) -> None:
+def test_a_command_that_may_change_anything_needs_a_user_and_one_that_looks_does_not(workspace: Path) -> None:
     intents(workspace)
     _, looked, refused = results(
         workspace,
@@ -299,7 +299,7 @@ def test_a_workspace_without_intents_is_as_before(workspace: Path) -> None:
     assert "no tool" in unknown and (workspace / "a.py").exists()
 
 
-def test_a_setting_of_the_person_requires_an_intent_everywhere(robota: Robota) -> None:
+def test_a_setting_of_the_user_requires_an_intent_everywhere(robota: Robota) -> None:
     script(robota, {"calls": [write("b.py")]}, {"text": "done"})
     settings = robota.home / ".robota" / "settings.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "requireIntent": True}))

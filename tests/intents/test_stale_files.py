@@ -21,7 +21,7 @@ def scene(workspace: Path) -> Path:
 
 
 def answered(scene: Path, change: str | None, *calls: dict[str, Any]) -> str:
-    """The file becomes `change` while a person looks at the edit; what the model is told of it."""
+    """The file becomes `change` while a user looks at the edit; what the model is told of it."""
     seen: list[str] = []
 
     async def story(stage: Stage) -> None:
@@ -59,7 +59,7 @@ def test_a_file_that_changed_since_it_was_read_is_not_written(scene: Path, late:
     assert (scene / PATH).read_text() == "one\ntheirs\n"
 
 
-def test_a_file_that_changes_while_the_person_looks_is_not_written(scene: Path) -> None:
+def test_a_file_that_changes_while_the_user_looks_is_not_written(scene: Path) -> None:
     said = told(answered(scene, "theirs\n", SELECT, READ, write(PATH, "ours\n")))
     assert (said["code"], said["error_type"], said["resolution"]) == ("REQ-007", "stale_file", "RE_READ_REQUIRED")
     assert (scene / PATH).read_text() == "theirs\n"

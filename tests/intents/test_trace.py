@@ -117,7 +117,7 @@ def test_nothing_more_is_changed_when_the_trace_cannot_be_written(workspace: Pat
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_change_that_a_person_let_through_says_so(workspace: Path) -> None:
+def test_a_change_that_a_user_let_through_says_so(workspace: Path) -> None:
     intents(workspace)
 
     async def story(stage: Stage) -> None:

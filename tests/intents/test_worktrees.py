@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from robota.app.intents import IntentPlace, place_of_intents
+from robota.app.intents import IntentDirectories, intent_directories
 from robota.intents.leases import repository_leases
 from tests.engine.stage import call
 from tests.intents.project import SELECT, intents, results, told, traced, write
@@ -24,9 +24,9 @@ def worktree(workspace: Path) -> Path:
 
 def test_intents_that_are_not_committed_guard_the_worktrees_too(workspace: Path) -> None:
     beside = worktree(workspace)
-    assert place_of_intents(beside) is None
+    assert intent_directories(beside) is None
     intents(workspace)
-    assert place_of_intents(beside) == IntentPlace(home=workspace.resolve(), top=beside)
+    assert intent_directories(beside) == IntentDirectories(home=workspace.resolve(), top=beside)
     refused, _, outside = results(beside, write("src/auth/a.py"), SELECT, write("README.md"))
     assert told(refused)["code"] == "HOOK-INT-001" and told(outside)["code"] == "REQ-001"
     results(beside, SELECT, write("src/auth/a.py"))
@@ -39,7 +39,7 @@ def test_a_file_of_git_that_points_elsewhere_brings_no_intents(workspace: Path, 
     fake = tmp_path / "fake"
     fake.mkdir()
     (fake / ".git").write_text(f"gitdir: {workspace}/.git\n")
-    assert place_of_intents(fake) is None
+    assert intent_directories(fake) is None
 
 
 def test_another_worktree_is_told_and_kept_from_nothing(workspace: Path, tmp_path: Path) -> None:
@@ -78,4 +78,4 @@ def test_intents_above_the_repository_do_not_count(workspace: Path, tmp_path: Pa
     intents(workspace.parent)
     alone = tmp_path / "alone"
     alone.mkdir()
-    assert place_of_intents(workspace) is None and place_of_intents(alone.resolve()) is None
+    assert intent_directories(workspace) is None and intent_directories(alone.resolve()) is None

@@ -66,10 +66,10 @@ def test_the_oldest_outputs_go_when_there_are_too_many_and_a_note_stays(tmp_path
     log, _ = SessionLog.open(tmp_path / "session", lambda: 2)
     log.limit_outputs(5000)
     [third] = keep_outputs(log, tmp_path, b"c" * 2000)
-    note = log.artifact_path(first).read_text()
+    note = log.find_artifact(first).read_text()
     assert note.startswith("[2,000 bytes of output were kept here") and "keptOutputBytes" in note
     assert log.artifact(second) == b"b" * 2000 and log.artifact(third) == b"c" * 2000
     [fourth] = keep_outputs(log, tmp_path, b"d" * 9000)
     assert log.artifact(fourth) == b"d" * 9000
-    assert "removed" in log.artifact_path(third).read_text()
+    assert "removed" in log.find_artifact(third).read_text()
     log.close()

@@ -42,7 +42,7 @@ def test_what_each_mode_says(mode: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        reading("/etc/passwd"),
+        reading("/home/me/.ssh/id_rsa"),
         writing("a/../../x"),
         writing("/ws-evil/f"),
         reading("a\0"),
@@ -116,7 +116,7 @@ def declined(call: Subject, mode: str = "default", asking: Sequence[str] = ()) -
     return unattended(judge(call, mode, ask=asking), call, judged)
 
 
-def test_without_a_person_an_ask_is_a_denial_that_shows_the_way() -> None:
+def test_without_a_user_an_ask_is_a_denial_that_shows_the_way() -> None:
     assert declined(WRITE).decision is Decision.DENY
     assert "--permission-mode acceptEdits" in declined(WRITE).advice
     assert "--allowed-tools 'Bash(npm test)'" in declined(RUN).advice
@@ -170,8 +170,11 @@ SUBJECTS = st.builds(
 RULES = st.lists(
     st.builds(Rule, text=TEXT, tool=st.sampled_from(["Read", "Write", "Bash"]), spec=st.none() | TEXT), max_size=3
 ).map(tuple)
-CONTEXTS = st.builds(
-    PolicyContext, mode=st.sampled_from(PermissionMode), resolver=st.just(PLACES), allow=RULES, ask=RULES, deny=RULES
+# Not `st.builds`, which would resolve annotations that policy imports only for type checking.
+CONTEXTS = st.tuples(st.sampled_from(PermissionMode), RULES, RULES, RULES).map(
+    lambda fields: PolicyContext(
+        mode=fields[0], resolver=PLACES, allow=tuple(fields[1]), ask=tuple(fields[2]), deny=tuple(fields[3])
+    )
 )
 
 
@@ -191,3 +194,10 @@ def test_plan_mode_never_lets_anything_change(call: Subject, context: PolicyCont
     plan = PolicyContext(mode=PermissionMode.PLAN, resolver=PLACES, allow=context.allow)
     verdict = decide(call, plan)
     assert verdict.decision is Decision.DENY or verdict.rule == "read-only command"
+
+
+def test_the_host_of_a_page_is_offered_and_ends_the_question() -> None:
+    offered = judge(fetching("docs.example.com")).suggestions
+    assert [each.rules for each in offered] == [("WebFetch(domain:docs.example.com)",)]
+    assert judge(fetching("docs.example.com"), allow=offered[0].rules).decision is Decision.ALLOW
+    assert judge(fetching("example.com"), allow=offered[0].rules).decision is Decision.ASK

@@ -32,11 +32,11 @@ def test_without_a_sandbox_rules_are_offered_for_what_else_would_just_run() -> N
     assert exact.rules == ("Bash(cat README.md)",)
 
 
-def test_a_persons_own_rule_holds_without_a_sandbox() -> None:
+def test_a_users_own_rule_holds_without_a_sandbox() -> None:
     assert judged("make all && make test", works=False).decision is Decision.ALLOW
 
 
-def test_bypass_mode_is_a_persons_word_for_every_command() -> None:
+def test_bypass_mode_is_a_users_word_for_every_command() -> None:
     assert judged("ls", works=False, mode="bypassPermissions").decision is Decision.ALLOW
 
 

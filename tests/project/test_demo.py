@@ -28,7 +28,7 @@ def test_what_a_first_run_keeps_at_home_is_for_its_owner_only(robota: Robota) ->
     assert len(kept) > 3 and [path for path in kept if path.stat().st_mode & 0o077] == []
 
 
-def test_at_a_terminal_a_person_sits_in_front_of_it(robota: Robota) -> None:
+def test_at_a_terminal_a_user_sits_in_front_of_it(robota: Robota) -> None:
     with ScreenTerminal(robota, "demo", columns=100, rows=30) as terminal:
         for _ in range(3):
             terminal.sees("y yes")
@@ -40,7 +40,7 @@ def test_at_a_terminal_a_person_sits_in_front_of_it(robota: Robota) -> None:
     assert "--configure-provider" in terminal.screen and "--resume" not in terminal.screen
 
 
-def test_a_person_may_say_no_and_type_anything(robota: Robota) -> None:
+def test_a_user_may_say_no_and_type_anything(robota: Robota) -> None:
     with ScreenTerminal(robota, "demo", columns=100, rows=30) as terminal:
         terminal.sees("y yes")
         terminal.press("n")

@@ -56,7 +56,7 @@ HOSTILE = {
         "extensions/plugins/test_installing.py",
         "test_an_update_with_a_changed_hook_shows_the_diff",
     ),
-    "a repository that agrees for the person": (
+    "a repository that agrees for the user": (
         "knowledge/instructions/test_outside_files.py",
         "test_a_repository_cannot_agree_for_the_user_nor_import_secrets",
     ),

@@ -110,7 +110,7 @@ def test_the_wheel_can_be_read_by_each_python(built: dict[str, Path], tmp_path: 
 
 
 def said_by(command: list[str], home: Path, **more: str) -> str:
-    """What a program prints for a person who has set up nothing."""
+    """What a program prints for a user who has set up nothing."""
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),

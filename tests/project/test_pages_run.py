@@ -48,7 +48,7 @@ def test_a_page_is_compared_line_by_line(printed: str, expected: str, same: bool
 
 
 # They install, ask for answers, are the suite itself, or need a project; tests of their own run all but the first.
-NOT_TYPED = ("pipx ", "robota --configure", "robota demo", "make ", "cd ", 'robota "')
+NOT_TYPED = ("pip ", "robota --configure", "robota demo", "make ", "cd ", 'robota "')
 
 
 def test_the_commands_of_the_readme_run(robota: Robota, installed: Path) -> None:
@@ -130,7 +130,7 @@ def test_the_pre_commit_recipe_lets_only_an_ok_pass(robota: Robota, installed: P
 
 
 def home_with_a_model(home: Path, *, current: bool = False, says: str = "OK") -> None:
-    """A person whose provider answers every prompt with the same words."""
+    """A user whose provider answers every prompt with the same words."""
     turns = [{"text": says, "repeat": 100}]
     profile = {"type": "scripted", "model": "scripted", "options": {"turns": turns}}
     (home / ".robota").mkdir(parents=True)

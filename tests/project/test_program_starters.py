@@ -15,6 +15,7 @@ ALLOWED = {
     "workspace/sandbox/egress/launcher.py": {"os.execvp"},
     "workspace/sandbox/machine_network/launcher.py": {"os.execvp"},
     "cli/main.py": {"os.execv"},
+    "cli/run/elsewhere/detached.py": {"os.fork"},
 }
 # Modules that start programs, or look them up by the PATH.
 MODULES = {"subprocess", "pty", "multiprocessing", "webbrowser", "popen2", "commands", "sh", "pexpect"}

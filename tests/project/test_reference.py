@@ -17,6 +17,7 @@ def test_a_reference_page_is_as_the_program_makes_it(name: str, make: Callable[[
     assert (DOCS / name).read_text(encoding="utf-8") == make(), "write it anew: make reference"
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_lists_every_page(tmp_path: Path) -> None:
     """Strict mode: a link that leads nowhere, or a page that no section of the index lists, is a warning."""
     build = [

@@ -42,7 +42,7 @@ def scratch(tmp_path: Path) -> Path:
 
 
 def release(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    # The identity of the tag; what the person has configured must not matter.
+    # The identity of the tag; what the user has configured must not matter.
     identity = dict.fromkeys(("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), "A")
     addresses = dict.fromkeys(("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "a@example.invalid")
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(place.parent), **identity, **addresses}

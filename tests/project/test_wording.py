@@ -18,23 +18,38 @@ MOST_WORDS = 30
 # Found in our own texts before, and not what models were trained on.
 BANNED = re.compile(
     r"\b(?:shall|mend(?:ed|s)?|nowhere|the person|a person|persons?'s|passed over|holds? no|for news|for want of"
-    r"|in no case|taken up again|in what follows|lest|whatsoever|hereby)\b",
+    r"|in no case|taken up again|in what follows|lest|whatsoever|hereby"
+    r"|in mid-session|(?:it|they|that|text) stands? (?:at|in)|not exactly in)\b",
     re.IGNORECASE,
 )
+# Advice for a shell: the model would follow it, where only the user should.
+COMMAND = re.compile(r"\brobota [a-z]+\b")
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 LIBRARY = re.compile(r"\bmsgspec\b|ValidationError|Traceback|\bat `?\$|<class '", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?:;](?=\s|$)|\n")
-# Modules with texts for the model; results and errors of tools are in all those of these two packages.
+# Packages and modules with texts for the model.
+ROOMS = (
+    *("tools", "engine/calls", "engine/task", "contracts"),
+    *(f"workspace/{name}" for name in ("files", "search", "output", "text", "process", "web")),
+)
+MCP = ("connection", "mcp_tool", "resource_tool", "deferred_tools", "remote_tool", "results", "served_tools", "sign_in")
 MODULES = (
     *sorted(
-        str(each.relative_to(SOURCE)) for room in ("tools", "engine/calls") for each in (SOURCE / room).rglob("*.py")
+        str(each.relative_to(SOURCE))
+        for room in ROOMS
+        for each in (SOURCE / room).rglob("*.py")
+        if each.name != "argument_problem.py"  # has the words of the library to replace them
     ),
+    *(f"extensions/mcp/{name}.py" for name in MCP),
     "engine/model/system_prompt.py",
     "engine/model/environment.py",
+    "engine/model/reply.py",
+    "engine/model/xml_calls.py",
+    "log/replay/context.py",
+    "text/did_you_mean.py",
     "engine/context/summary.py",
     "engine/context/retained.py",
     "engine/context/old_outputs.py",
-    "engine/task/skill_prompts.py",
     "knowledge/prompt_elements.py",
     "knowledge/session_knowledge.py",
     "policy/modes/task_modes.py",
@@ -45,6 +60,7 @@ def problems(text: str) -> list[str]:
     """What is wrong with a text for the model."""
     found = [f"not idiomatic: {each[0]}" for each in BANNED.finditer(text)]
     found += [f"a command-line option: {each[0]}" for each in FLAG.finditer(text)]
+    found += [f"a command of ours: {each[0]}" for each in COMMAND.finditer(text)]
     found += [f"words of a library: {each[0]}" for each in LIBRARY.finditer(text)]
     sentences = (each.split() for each in SENTENCE_END.split(text))
     return found + [f"{len(words)} words: {' '.join(words)}" for words in sentences if len(words) > MOST_WORDS]
@@ -94,7 +110,13 @@ def test_frames_of_instructions_and_memory_are_plain_english(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["It shall stand there.", "Run it with --force.", "Expected `int`, got `str` - at `$.timeout`", "word " * 31],
+    [
+        "It shall stand there.",
+        "Run it with --force.",
+        "Run robota mcp login.",
+        "Expected `int`, got `str` - at `$.timeout`",
+        "word " * 31,
+    ],
 )
 def test_bad_wording_is_found(text: str) -> None:
     assert len(problems(text)) == 1

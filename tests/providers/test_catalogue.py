@@ -85,7 +85,7 @@ def test_an_unknown_model_works_with_defaults_that_no_session_tells_of() -> None
 
 
 @pytest.mark.parametrize("options", [{"contextWindow": 5000}, {"models": {"new-thing": {}}}])
-def test_a_model_that_the_person_described_needs_no_notice(options: dict[str, Any]) -> None:
+def test_a_model_that_the_user_described_needs_no_notice(options: dict[str, Any]) -> None:
     profile = Profile(type="openai-compatible", name="x", base_url="http://h", model="new-thing", options=options)
     assert definition(profile.type).model_info(ready(profile, {})).assumption is None
 

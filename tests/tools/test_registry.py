@@ -29,19 +29,12 @@ def test_two_tools_cannot_share_an_id() -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: str(tool.name))
-def test_a_model_is_told_everything_in_one_closed_schema(tool: AnyTool) -> None:
+def test_a_model_is_told_everything_in_one_schema(tool: AnyTool) -> None:
     schema = schema_of(tool)
     assert "$ref" not in str(schema) and "$defs" not in str(schema)
     assert schema["type"] == "object"
-    assert schema["additionalProperties"] is False
     assert all(field["description"] for field in schema["properties"].values())
     assert len(tool.description()) > 50
-
-
-def test_nested_parameters_are_closed_too() -> None:
-    item = schema_of(by_name(TOOLS)["ask_followup_question"])["properties"]["follow_up"]["items"]
-    assert item["additionalProperties"] is False
-    assert set(item["properties"]) == {"text", "mode"}
 
 
 def test_loading_the_tools_stays_cheap() -> None:

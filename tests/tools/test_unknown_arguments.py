@@ -100,7 +100,11 @@ def test_the_model_learns_which_argument_was_ignored_and_which_was_meant(workspa
         ("read_file", {}, "'path' is missing"),
         ("read_file", {"path": "a", "offset": "x"}, "'offset' must be a whole number, not a text"),
         ("execute_command", {"command": "ls", "timeout": 700}, "'timeout' must be a number <= 600"),
-        ("background_process", {"action": "fly"}, "'action' cannot be 'fly'"),
+        (
+            "background_process",
+            {"action": "fly"},
+            "'action' cannot be 'fly'. Choose one of: forward, list, read, send, start, stop. Correct",
+        ),
         ("ask_followup_question", {"question": "?", "follow_up": [{}]}, "'text' is missing in 'follow_up[0]'"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from robota.contracts.tool import REPORTED_TO_MODEL, Prepared, Preview, ToolError, ToolResult
-from robota.log.artifacts import artifact_path, keep_artifact, keep_artifact_file
+from robota.log.artifacts import find_artifact, keep_artifact, keep_artifact_file, short_name
 from robota.log.errors import ArtifactMissing
 from robota.protocol.asks.ask import QuestionAsk
 from robota.tools.registry import builtin_tools, by_name
@@ -19,6 +19,8 @@ class Workbench:
     """Satisfies `ToolContext` and calls tools by name, as a model would: with JSON."""
 
     call_id = "call_1"
+    confined = None
+    pinned = ()
     sees_images = True
 
     def __init__(self, root: Path) -> None:
@@ -38,14 +40,14 @@ class Workbench:
         self.show(f"{text}\n")
 
     def keep(self, data: bytes) -> str:
-        return keep_artifact(self.artifacts, data)[0]
+        return short_name(self.artifacts, keep_artifact(self.artifacts, data)[0])
 
     async def keep_file(self, path: Path) -> str:
-        return keep_artifact_file(self.artifacts, path)[0]
+        return short_name(self.artifacts, keep_artifact_file(self.artifacts, path)[0])
 
     def kept(self, name: str) -> Path:
         try:
-            return artifact_path(self.artifacts, name)
+            return find_artifact(self.artifacts, name)
         except ArtifactMissing as error:
             raise ToolError(str(error)) from error
 

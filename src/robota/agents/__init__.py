@@ -1,4 +1,1 @@
-"""Agents beside the one in the terminal, and the worktrees they work in.
-
-May use the engine and what is below it.
-"""
+"""Worktrees, in which agents work side by side. May use the engine and everything below it."""

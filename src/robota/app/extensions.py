@@ -13,6 +13,7 @@ from robota.config.trust.lock_file import PLUGINS
 
 if TYPE_CHECKING:
     from robota.contracts.knowledge import PromptService
+    from robota.extensions.mcp.configured_servers import WrittenServer
     from robota.extensions.mcp.servers import McpServers
     from robota.extensions.plugins.active import ActivePlugin
     from robota.workspace.outside_code.outside_code import OutsideCode
@@ -53,13 +54,13 @@ def session_plugins(
     settings: Settings, project: Path, env: Mapping[str, str]
 ) -> "tuple[tuple[ActivePlugin, ...], tuple[str, ...]]":
     """The enabled and unchanged plugins for a project, and notices about the others."""
-    wanted = settings.values.enabled_plugins
-    if not wanted and not os.path.lexists(user_directory(env) / PLUGIN_STATE):
+    enabled = settings.values.enabled_plugins
+    if not enabled and not os.path.lexists(user_directory(env) / PLUGIN_STATE):
         return (), ()
     from robota.extensions.plugins.active import active_plugins
 
-    found = active_plugins(project, wanted, env)
-    return found.plugins, found.notices
+    plugins = active_plugins(project, enabled, env)
+    return plugins.plugins, plugins.notices
 
 
 def configured_servers(
@@ -75,26 +76,34 @@ def configured_servers(
     They start in `root` only if it is trusted, because programs such as npx run code that they find there. Their tools
     are pinned for the `project`, which may have several worktrees. `code` compares what they run.
     """
-    sources = settings.trust.snapshot.sources if settings.trust is not None else ()
-    has_own = any(source.path in WORKSPACE_SERVERS for source in sources)
-    has_any = settings.values.mcp_servers or has_own or any(each.contents.servers for each in plugins)
-    if code is None or not has_any:
+    if code is None or not _has_servers(settings, plugins):
         return None, ()
-    from robota.extensions.mcp.configured_servers import WrittenServer, load_servers
+    from robota.extensions.mcp.configured_servers import load_servers
     from robota.extensions.mcp.pinned_tools import PinnedToolStore
     from robota.extensions.mcp.servers import McpServers
 
-    from_plugins = {
+    servers = load_servers(settings, env, _plugin_servers(plugins))
+    if not servers.servers:
+        return None, servers.notices
+    cwd = root if settings.is_trusted else UNTRUSTED_CWD
+    pins = PinnedToolStore(project, env)
+    return McpServers(servers.servers, code, cwd, pins, env, withheld_variables(settings)), servers.notices
+
+
+def _has_servers(settings: Settings, plugins: "Sequence[ActivePlugin]") -> bool:
+    sources = settings.trust.snapshot.sources if settings.trust is not None else ()
+    has_own = any(source.path in WORKSPACE_SERVERS for source in sources)
+    return bool(settings.values.mcp_servers) or has_own or any(each.contents.servers for each in plugins)
+
+
+def _plugin_servers(plugins: "Sequence[ActivePlugin]") -> "dict[str, WrittenServer]":
+    from robota.extensions.mcp.configured_servers import WrittenServer
+
+    return {
         name: WrittenServer(entry, f"the plugin {plugin.plugin.id}", plugin.variables)
         for plugin in plugins
         for name, entry in plugin.servers.items()
     }
-    found = load_servers(settings, env, from_plugins)
-    cwd = root if settings.is_trusted else UNTRUSTED_CWD
-    if not found.servers:
-        return None, found.notices
-    pins = PinnedToolStore(project, env)
-    return McpServers(found.servers, code, cwd, pins, env, withheld_variables(settings)), found.notices
 
 
 def server_prompts(servers: "McpServers | None") -> "PromptService | None":

@@ -1,7 +1,7 @@
 """Builds the hooks of a session, and lifecycle hooks for events outside one."""
 
-import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,28 +30,34 @@ def session_hooks(
     options: Options,
     log: SessionLog,
     policy: SessionPolicy,
+    env: Mapping[str, str],
 ) -> tuple[SessionHooks, tuple[str, ...]]:
-    """The hooks of settings and plugins, and notices about invalid ones."""
-    if code is None or not has_hooks(settings, plugins):
+    """The hooks of settings, plugins and the embedding program, and notices about invalid ones."""
+    own_rules = options.launch.additions.hook_rules
+    if not own_rules and (code is None or not has_hooks(settings, plugins)):
         return SessionHooks(), ()
     from robota.hooks.runner import Hooks, HookSessionInfo
-    from robota.policy.rule_match import matches_call, problem_with_rule
-    from robota.workspace.process.environment import without_loader_settings
+    from robota.policy.rule_match import matches_call
 
-    found = all_hooks(settings, plugins, lambda rule: problem_with_rule(rule, policy))
-    notices = tuple(problem.message for problem in found.problems)
-    if not found.rules:
+    configured = _configured_hooks(settings, plugins, code, policy)
+    with_own = msgspec.structs.replace(configured, rules=(*configured.rules, *own_rules))
+    notices = tuple(problem.message for problem in with_own.problems)
+    if not with_own.rules:
         return SessionHooks(), notices
-    hooks = Hooks(
-        found,
-        HookSessionInfo(session_id=options.session_id, transcript_path=str(log.path), cwd=options.cwd),
-        code,
-        {**os.environ, **without_loader_settings(settings.values.env)},
-        lambda rule, tool, call: matches_call(rule, tool, call, policy),
-        log.keep,
-        withheld_variables(settings),
-    )
+    info = HookSessionInfo(session_id=options.session_id, transcript_path=str(log.path), cwd=options.cwd)
+    variables, withheld = _hook_environment(settings, env), withheld_variables(settings)
+    hooks = Hooks(with_own, info, code, variables, partial(matches_call, policy=policy), log.keep_for_model, withheld)
     return SessionHooks(before=(hooks,), after=(hooks,), lifecycle=hooks), notices
+
+
+def _configured_hooks(
+    settings: Settings, plugins: "Sequence[ActivePlugin]", code: "OutsideCode | None", policy: SessionPolicy
+) -> "HookSet":
+    """The hooks of settings and plugins; none where no programs may run outside the sandbox."""
+    from robota.hooks.definitions import HookSet
+    from robota.policy.rule_match import problem_with_rule
+
+    return HookSet() if code is None else all_hooks(settings, plugins, lambda rule: problem_with_rule(rule, policy))
 
 
 def has_hooks(settings: Settings, plugins: "Sequence[ActivePlugin]") -> bool:
@@ -65,11 +71,11 @@ def all_hooks(
     """The hooks of the plugins, then those of the settings."""
     from robota.hooks.definitions import HookSet, parse_hooks
 
-    found = [(plugin.variables, parse_hooks(plugin.contents.hook_settings, check_rule)) for plugin in plugins]
-    found.append(({}, parse_hooks(settings.values.hooks, check_rule)))
+    of_plugins = [(plugin.variables, parse_hooks(plugin.contents.hook_settings, check_rule)) for plugin in plugins]
+    of_plugins.append(({}, parse_hooks(settings.values.hooks, check_rule)))
     return HookSet(
-        rules=tuple(msgspec.structs.replace(rule, variables=own) for own, hooks in found for rule in hooks.rules),
-        problems=tuple(problem for _, hooks in found for problem in hooks.problems),
+        rules=tuple(msgspec.structs.replace(rule, variables=own) for own, hooks in of_plugins for rule in hooks.rules),
+        problems=tuple(problem for _, hooks in of_plugins for problem in hooks.problems),
     )
 
 
@@ -94,13 +100,18 @@ def hooks_outside_session(
     if code is None or not has_hooks(settings, plugins):
         return None
     from robota.hooks.runner import Hooks, HookSessionInfo
-    from robota.workspace.process.environment import without_loader_settings
 
     log = session_directory(root, session_id) / LOG_NAME if session_id else ""
     return Hooks(
         all_hooks(settings, plugins),
         HookSessionInfo(session_id=session_id, transcript_path=str(log), cwd=root),
         code,
-        {**os.environ, **without_loader_settings(settings.values.env)},
+        _hook_environment(settings, env),
         withheld=withheld_variables(settings),
     )
+
+
+def _hook_environment(settings: Settings, env: Mapping[str, str]) -> dict[str, str]:
+    from robota.workspace.process.environment import without_loader_settings
+
+    return {**env, **without_loader_settings(settings.values.env)}

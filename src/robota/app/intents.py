@@ -82,7 +82,7 @@ class _Layer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reverts(self) -> bool:
-        """Whether changes out of scope are undone: only if nobody is there who could have made them."""
+        """Whether changes out of scope are undone: not in an attended session, whose user may have made them."""
         return not self.options.launch.attended and self.checkpoints is not None
 
 
@@ -97,13 +97,13 @@ def session_intents(
 ) -> SessionIntents:
     """The intent layer; empty unless the workspace has a file of intents or the settings require one."""
     # Checked first, at every start: most workspaces have no intents, and then nothing is loaded.
-    place = place_of_intents(root)
-    if place is None and not settings.values.require_intent:
+    directories = intent_directories(root)
+    if directories is None and not settings.values.require_intent:
         return SessionIntents()
     from robota.intents.intent_files import IntentFiles
 
-    place = place or IntentPlace(home=root, top=root)
-    files = IntentFiles(root, place.home, place.top)
+    directories = directories or IntentDirectories(home=root, top=root)
+    files = IntentFiles(root, directories.home, directories.top)
     return _session_intents(_layer(settings, files, options, log, policy, checkpoints, env))
 
 
@@ -211,28 +211,28 @@ def _session_tracing(layer: _Layer) -> "SessionTracing":
     from robota.intents.recovery.tracing_sessions import TracingSessions
 
     files, env = layer.files, layer.env
-    trace_killed_sessions(IntentPlace(home=files.home, top=files.top), env)
+    trace_killed_sessions(IntentDirectories(home=files.home, top=files.top), env)
     sessions = TracingSessions(files.home, user_directory(env))
     late_trace = partial(_late_trace, layer.settings, env, files, layer.log)
     return SessionTracing(layer.log, files.root, sessions, late_trace)
 
 
-def trace_killed_sessions(place: "IntentPlace | None", env: Mapping[str, str]) -> None:
+def trace_killed_sessions(directories: "IntentDirectories | None", env: Mapping[str, str]) -> None:
     """Trace what killed sessions changed."""
-    if place is None:
+    if directories is None:
         return
     from robota.config.settings.load import load_settings
     from robota.intents.intent_files import IntentFiles
     from robota.intents.recovery.killed_sessions import trace_killed
 
     def find_files(root: Path) -> IntentFiles | None:
-        place = place_of_intents(root)
-        return None if place is None else IntentFiles(root, place.home, place.top)
+        directories = intent_directories(root)
+        return None if directories is None else IntentFiles(root, directories.home, directories.top)
 
     def late_trace(files: IntentFiles, log: SessionLog) -> "LateTrace":
         return _late_trace(load_settings(files.root, env), env, files, log)
 
-    trace_killed(place.home, user_directory(env), find_files, late_trace)
+    trace_killed(directories.home, user_directory(env), find_files, late_trace)
 
 
 def _late_trace(settings: Settings, env: Mapping[str, str], files: "IntentFiles", log: SessionLog) -> "LateTrace":
@@ -263,12 +263,12 @@ async def judge_scope(policy: SessionPolicy, intent_id: str, tool: AnyTool, call
     from robota.intents.intent_files import IntentFiles
 
     root = policy.resolver.root
-    place = place_of_intents(root) or IntentPlace(home=root, top=root)
-    files = IntentFiles(root, place.home, place.top)
+    directories = intent_directories(root) or IntentDirectories(home=root, top=root)
+    files = IntentFiles(root, directories.home, directories.top)
     return await scope_enforcement.judge_scope(files, partial(_written_by, policy), intent_id, tool, call)
 
 
-class IntentPlace(msgspec.Struct, frozen=True, kw_only=True):
+class IntentDirectories(msgspec.Struct, frozen=True, kw_only=True):
     """Where the intents of a workspace are.
 
     `home` has `.orchestration/`; `top` is the directory that patterns and records start from. They differ only in a
@@ -279,7 +279,7 @@ class IntentPlace(msgspec.Struct, frozen=True, kw_only=True):
     top: Path
 
 
-def place_of_intents(root: Path) -> IntentPlace | None:
+def intent_directories(root: Path) -> IntentDirectories | None:
     """The nearest intents: of the workspace, of a directory above it in its repository, or of the main checkout.
 
     Intents that are not committed are not in the worktrees. Neither that nor starting in a subdirectory may turn the
@@ -294,10 +294,10 @@ def place_of_intents(root: Path) -> IntentPlace | None:
         in_repository = [root]
     for top in in_repository:
         if _has_intents(top):
-            return IntentPlace(home=top, top=top)
+            return IntentDirectories(home=top, top=top)
     top = in_repository[-1]
     main = _main_checkout(top)
-    return IntentPlace(home=main, top=top) if main is not None and _has_intents(main) else None
+    return IntentDirectories(home=main, top=top) if main is not None and _has_intents(main) else None
 
 
 def _has_intents(root: Path) -> bool:

@@ -17,14 +17,18 @@ from robota.policy.decide import SessionPolicy
 from robota.policy.modes.task_modes import TaskModes, known_modes
 from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
+from robota.policy.stages import AddedPlaces
 from robota.tools.registry import builtin_names
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles
 from robota.workspace.git.git_safety import ConfiguredPrograms, GitSafety
-from robota.workspace.problems import FileProblem
+from robota.workspace.outside_program import find_program
+from robota.workspace.problems import CommandNotStarted, FileProblem
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 if TYPE_CHECKING:
+    from robota.workspace.entry_files.approved_entries import ApprovedEntries
     from robota.workspace.git.tracked_files import TrackedFiles
+    from robota.workspace.sandbox.home.added_directories import AddedDirectories
 
 # Deeper paths count as ignored, because every directory on the way has to be checked.
 MAX_DEPTH: Final = 100
@@ -35,11 +39,66 @@ WORKSPACE_MODES: Final = (".roomodes", ".robota/modes.yaml")
 def session_policy(
     launch: LaunchOptions, settings: Settings, root: Path, sandbox: SessionSandbox | None, env: Mapping[str, str]
 ) -> tuple[SessionPolicy, tuple[str, ...]]:
-    """The policy with the rules of the command line and the settings, and notices about invalid rules."""
-    policy, notices = _workspace_policy(settings, root, env, None if sandbox is None else sandbox.works)
+    """The policy with the rules of the command line and the settings, and notices about invalid rules.
+
+    Raises `ConfigError` if a directory that the command line names cannot be read.
+    """
+    works = None if sandbox is None else sandbox.works
+    policy, notices = _workspace_policy(settings, root, env, works, tuple(tool.name for tool in launch.additions.tools))
+    entries = None if sandbox is None else _entries(root, env, lambda: _kind_of(sandbox))
+    uses_machine_network = settings.values.sandbox.network
     options = rules_of_options(launch.allowed_tools, launch.disallowed_tools, policy.names)
     keep_rules = partial(_keep_rules, launch.kept_in or root, env)
-    return msgspec.structs.replace(policy, rules=options + policy.rules, keep_rules=keep_rules), notices
+    added, not_added = _added_directories(launch, settings, root, env)
+    return msgspec.structs.replace(
+        policy,
+        rules=options + policy.rules,
+        entries=entries,
+        own_network=lambda: sandbox is not None and not uses_machine_network and _kind_of(sandbox) == "bubblewrap",
+        added=added,
+        keep_rules=keep_rules,
+    ), (*notices, *not_added)
+
+
+def _added_directories(
+    launch: LaunchOptions, settings: Settings, root: Path, env: Mapping[str, str]
+) -> tuple[AddedPlaces, tuple[str, ...]]:
+    """The directories outside the workspace that may be read, and notices about those of the settings that may not.
+
+    Raises `ConfigError` about one of the command line.
+    """
+    home, named = home_directory(env), settings.values.permissions.additional_directories
+
+    paths: dict[Path, None] = {}
+
+    @cache
+    def added() -> "AddedDirectories":
+        from robota.workspace.sandbox.home.added_directories import AddedDirectories
+
+        return AddedDirectories(root, home, user_directory(env), paths)
+
+    places = AddedPlaces(directories=added, now=paths.copy)
+    if not named and not launch.add_dir:
+        return places, ()
+    in_settings = [home / name[2:] if name.startswith("~/") else root / name for name in named]
+    return places, _add(added(), in_settings, [Path.cwd() / directory.expanduser() for directory in launch.add_dir])
+
+
+def _add(added: "AddedDirectories", in_settings: Sequence[Path], in_options: Sequence[Path]) -> tuple[str, ...]:
+    """Add the directories; notices about those of the settings that cannot be read."""
+    from robota.workspace.sandbox.home.added_directories import NotAdded
+
+    try:
+        added.add_all(in_options)
+    except NotAdded as error:
+        raise ConfigError(str(error).replace("Nothing was added", "Nothing was started")) from error
+    notices = list[str]()
+    for directory in in_settings:
+        try:
+            added.add(directory)
+        except NotAdded as error:
+            notices.append(f"permissions.additionalDirectories: {error}")
+    return tuple(notices)
 
 
 def _keep_rules(project: Path, env: Mapping[str, str], scope: str, granted: Sequence[str]) -> str:
@@ -57,19 +116,44 @@ def permissions_policy(permissions: Permissions, root: Path, env: Mapping[str, s
 
 def settings_policy(settings: Settings, root: Path, env: Mapping[str, str]) -> SessionPolicy:
     """The policy that a session would have here. The sandbox is probed when the first command is judged."""
-    policy, _ = _workspace_policy(settings, root, env, _sandbox_probe(settings, root, env))
-    return policy
+    kind = _sandbox_probe(settings, root, env)
+    if kind is None:
+        return _workspace_policy(settings, root, env, None)[0]
+    policy, _ = _workspace_policy(settings, root, env, lambda: kind() != "none")
+    uses_machine_network = settings.values.sandbox.network
+    return msgspec.structs.replace(
+        policy,
+        entries=_entries(root, env, kind),
+        added=_added_directories(LaunchOptions(), settings, root, env)[0],
+        own_network=lambda: not uses_machine_network and kind() == "bubblewrap",
+    )
+
+
+def _entries(root: Path, env: Mapping[str, str], kind: Callable[[], str]) -> "Callable[[], ApprovedEntries]":
+    """The files that decide what commands mean, looked at with the first command that such a rule could be about."""
+
+    @cache
+    def entries() -> "ApprovedEntries":
+        from robota.workspace.entry_files.approved_entries import ApprovedEntries
+
+        return ApprovedEntries(root, user_directory(env), lambda: kind() == "bubblewrap")
+
+    return entries
 
 
 def _workspace_policy(
-    settings: Settings, root: Path, env: Mapping[str, str], sandbox_works: Callable[[], bool] | None
+    settings: Settings,
+    root: Path,
+    env: Mapping[str, str],
+    sandbox_works: Callable[[], bool] | None,
+    more_tools: Sequence[str] = (),
 ) -> tuple[SessionPolicy, tuple[str, ...]]:
     """The policy with the rules of the settings, and notices about invalid rules."""
-    names = builtin_names()
+    names = {**builtin_names(), **{name: name for name in more_tools}}
     rules, notices = rules_of_settings(settings.entries, names)
     policy = SessionPolicy(
         rules=rules,
-        resolver=_resolver(root, env),
+        resolver=_resolver(root, {**env, **settings.values.env}),
         names=names,
         trusted=settings.is_trusted,
         files=kept_files(root),
@@ -81,7 +165,13 @@ def _workspace_policy(
 
 
 def _resolver(root: Path, env: Mapping[str, str]) -> PathResolver:
-    return PathResolver(root=root, home=home_directory(env), real=os.path.realpath, matching=_files_matching)
+    return PathResolver(
+        root=root,
+        home=home_directory(env),
+        real=os.path.realpath,
+        matching=_files_matching,
+        program=partial(find_program, environment=env, not_beneath=None),
+    )
 
 
 # These wrappers import their modules with the first command that is judged.
@@ -151,21 +241,29 @@ def _has_ignore_file(root: Path, tracked: tuple[str, ...] | None) -> bool:
     )
 
 
-def _sandbox_probe(settings: Settings, root: Path, env: Mapping[str, str]) -> Callable[[], bool] | None:
-    """A cached probe of the sandbox; None if it is disabled."""
+def _sandbox_probe(settings: Settings, root: Path, env: Mapping[str, str]) -> Callable[[], str] | None:
+    """The kind of sandbox that works here, detected once; None if it is disabled."""
     if not settings.values.sandbox.enabled:
         return None
 
     @cache
-    def works() -> bool:
+    def kind() -> str:
         network = settings.values.sandbox.network
         sandbox = SessionSandbox(root, home=home_directory(env), user_directory=user_directory(env), network=network)
         try:
-            return sandbox.works()
+            return _kind_of(sandbox)
         finally:
             sandbox.close()
 
-    return works
+    return kind
+
+
+def _kind_of(sandbox: SessionSandbox) -> str:
+    """The kind of the sandbox; "unknown" if that cannot be found out right now, when no command can run either."""
+    try:
+        return str(sandbox.backend.kind)
+    except CommandNotStarted:
+        return "unknown"
 
 
 def task_modes(

@@ -12,7 +12,7 @@ from robota.config.settings.key_path import join_key
 from robota.config.settings.load import Settings
 from robota.engine.runtime.services import ModelAccess
 from robota.providers.chunks import Provider
-from robota.providers.registry import can_tell_cost, definition, open_provider, ready
+from robota.providers.registry import KnownProviders, can_tell_cost, open_provider, ready, with_effort
 from robota.providers.retry import policy_from_options
 
 NO_MODEL: Final = Profile(type="scripted", name="none", model="none", options={"turns": []})
@@ -22,7 +22,15 @@ def resolve_profile(launch: LaunchOptions, settings: Settings, env: Mapping[str,
     """The profile of the launch options or settings, with its key. Raises `ConfigError`."""
     if not launch.needs_model:
         return NO_MODEL
-    return ready(launch.profile or _current(settings, env), env, settings.values.models)
+    providers = KnownProviders(launch.additions.provider_definitions)
+    profile = ready(launch.profile or _current(settings, env), env, settings.values.models, providers)
+    profile = with_effort(profile, settings.values.effort, providers)
+    if providers.definition(profile.type).list_models is None:
+        return profile
+    # Loaded late: the scripted model and models on this machine announce nothing.
+    from robota.providers.model_list import with_announced_window
+
+    return with_announced_window(profile, env)
 
 
 def _current(settings: Settings, env: Mapping[str, str]) -> Profile:
@@ -38,7 +46,8 @@ def require_known_prices(launch: LaunchOptions, settings: Settings, profile: Pro
     if launch.max_cost is None:
         return
     models = (profile.model or "", *settings.values.fallback_models)
-    unpriced = [model for model in models if not can_tell_cost(profile, model)]
+    providers = KnownProviders(launch.additions.provider_definitions)
+    unpriced = [model for model in models if not can_tell_cost(profile, model, providers)]
     if unpriced:
         key = join_key(("models", unpriced[0], "price"))
         raise ConfigError(
@@ -48,13 +57,15 @@ def require_known_prices(launch: LaunchOptions, settings: Settings, profile: Pro
         )
 
 
-def model_access(profile: Profile, reread: Callable[[], Profile] | None) -> ModelAccess:
+def model_access(profile: Profile, reread: Callable[[], Profile] | None, known: KnownProviders) -> ModelAccess:
     """The provider of a profile, with the facts about its model and the retry policy.
 
     `reread` returns the current profile of the settings, so that a user can correct it after a fault.
     """
-    kind = definition(profile.type)
-    provider, note_fault = (open_provider(profile), _nothing) if reread is None else _correctable(profile, reread)
+    kind = known.definition(profile.type)
+    provider, note_fault = (
+        (open_provider(profile, known), _nothing) if reread is None else _correctable(profile, reread, known)
+    )
     return ModelAccess(
         provider=provider,
         note_fault=note_fault,
@@ -65,11 +76,13 @@ def model_access(profile: Profile, reread: Callable[[], Profile] | None) -> Mode
     )
 
 
-def _correctable(profile: Profile, reread: Callable[[], Profile]) -> tuple[Provider, Callable[[], None]]:
+def _correctable(
+    profile: Profile, reread: Callable[[], Profile], known: KnownProviders
+) -> tuple[Provider, Callable[[], None]]:
     # Loaded late: scripts have no user who could correct the profile.
-    from robota.app.correctable_provider import CorrectableProvider
+    from robota.providers.correctable_provider import CorrectableProvider
 
-    provider = CorrectableProvider(profile, reread)
+    provider = CorrectableProvider(profile, reread, known)
     return provider, provider.note_fault
 
 

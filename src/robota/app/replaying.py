@@ -12,6 +12,7 @@ from robota.config.launch_options import LaunchOptions, settings_for
 from robota.config.settings.schema import CheckpointSettings
 from robota.proof.replay.replaying import ReplayHost, ReplayOptions, ReplayReport, replay
 from robota.providers.chunks import Provider
+from robota.providers.registry import BUILT_IN
 from robota.workspace.checkpoints.store import CheckpointStore
 
 
@@ -23,7 +24,7 @@ async def replay_session(options: ReplayOptions, env: Mapping[str, str]) -> Repl
 
     def live_model(launch: LaunchOptions) -> tuple[Provider, str]:
         profile = resolve_profile(launch, settings_for(launch, options.root, env), env)
-        return model_access(profile, None).provider, profile.model or ""
+        return model_access(profile, None, BUILT_IN).provider, profile.model or ""
 
     host = ReplayHost(
         open_session=open_session,

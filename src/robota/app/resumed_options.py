@@ -20,6 +20,7 @@ from robota.text.visible import single_line
 NOT_RESTORED: Final = (
     "The session ran with {mode}, which is not restored{reason}: to use it again, add --permission-mode {mode}."
 )
+APPROVALS: Final = (PermissionMode.BYPASS, PermissionMode.CONFINED)
 NOT_OWN: Final = ", because its log is not as it was written here"
 
 
@@ -28,8 +29,7 @@ def restored_options(
 ) -> tuple[LaunchOptions, tuple[str, ...]]:
     """The launch options, completed with those of the session, and notices about what could not be restored.
 
-    The permission mode counts as if it were given on the command line, so managed settings override it. Bypass is
-    never restored, because it is an approval; acceptEdits is not either, if the log is not from this machine.
+    The permission mode counts as if it were given on the command line, so managed settings override it.
     """
     session = found.session
     header = session.header
@@ -39,19 +39,27 @@ def restored_options(
     launch = _with_directory(launch, header, notices)
     # A foreign log must not choose which provider of the user gets to see the project.
     launch = _with_model(launch, header, env, notices) if found.is_own else launch
-    recorded: PermissionMode | None = header.permission_mode
-    is_approval = recorded is PermissionMode.BYPASS or (recorded is PermissionMode.ACCEPT_EDITS and not found.is_own)
-    if launch.permission_mode is None and is_approval:
-        reason = "" if found.is_own else NOT_OWN
-        notices.append(NOT_RESTORED.format(mode=recorded, reason=reason))
-        recorded = None
     launch = msgspec.structs.replace(
         launch,
-        permission_mode=launch.permission_mode or recorded,
+        permission_mode=launch.permission_mode or _restored_mode(header.permission_mode, found, notices),
         completion=launch.completion or Completion.recorded(header.completion),
         name=kept_name(launch.name) or session.name,
     )
     return _with_mode(launch, session, env, notices), tuple(notices)
+
+
+def _restored_mode(
+    recorded: PermissionMode | None, found: ReopenedSession, notices: list[str]
+) -> PermissionMode | None:
+    """The recorded permission mode, unless it is an approval.
+
+    Bypass and confined are; acceptEdits counts as one if the log is not from this machine.
+    """
+    is_approval = recorded in APPROVALS or (recorded is PermissionMode.ACCEPT_EDITS and not found.is_own)
+    if not is_approval:
+        return recorded
+    notices.append(NOT_RESTORED.format(mode=recorded, reason="" if found.is_own else NOT_OWN))
+    return None
 
 
 def _with_directory(launch: LaunchOptions, header: SessionHeader, notices: list[str]) -> LaunchOptions:
@@ -73,9 +81,9 @@ def _with_model(
         return launch
     settings = settings_for(launch, workspace_root(launch.cwd), env)
     if header.provider not in {*settings.values.providers, *environment_profiles(settings, env)}:
-        known = single_line(header.provider)
+        recorded = single_line(header.provider)
         notices.append(
-            f"The session worked with {known!r}, which is not a configured provider profile; the current one is used."
+            f"The session worked with {recorded!r}, which is no configured provider profile; the current one is used."
         )
         return launch
     return msgspec.structs.replace(launch, provider=header.provider, model=launch.model or header.model)

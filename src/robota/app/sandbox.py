@@ -1,9 +1,10 @@
 """Builds the sandbox for commands, and selects the environment variables that are withheld from them."""
 
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import robota
 from robota.config.paths import home_directory, user_directory
@@ -11,8 +12,17 @@ from robota.config.settings.load import Settings
 from robota.contracts.workspace import CommandReach
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.named_values import referenced_variables
+from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.withheld_variables import WithheldVariables
 from robota.workspace.sandbox.session_sandbox import HomeSettings, SessionSandbox
+
+if TYPE_CHECKING:
+    from io import FileIO
+
+    from robota.workspace.checkpoints.held_back import ChangedFiles, HeldBack
+    from robota.workspace.checkpoints.store import CheckpointStore
+    from robota.workspace.confinement import ConfinementFacts
+    from robota.workspace.steering_files import Survey
 
 ALWAYS_KEPT_OUT: Final = ("writing outside the workspace", "your home directory except for tools and caches")
 
@@ -34,12 +44,12 @@ def session_sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> S
 
 def command_reach(kind: str | None, settings: Settings) -> CommandReach:
     """What commands can reach in a sandbox of this kind; None before the first command has detected it."""
-    wanted = settings.values.sandbox
+    configured = settings.values.sandbox
     if kind in ("off", "none"):
         return CommandReach(lacks_sandbox=kind == "none")
-    if wanted.allowed_hosts:
-        return CommandReach(is_sandboxed=True, hosts=() if kind == "landlock" else tuple(wanted.allowed_hosts))
-    return CommandReach(is_sandboxed=True, hosts=None if wanted.network else ())
+    if configured.allowed_hosts:
+        return CommandReach(is_sandboxed=True, hosts=() if kind == "landlock" else tuple(configured.allowed_hosts))
+    return CommandReach(is_sandboxed=True, hosts=None if configured.network else ())
 
 
 def holds_robota(root: Path) -> bool:
@@ -65,3 +75,116 @@ def withheld_variables(settings: Settings) -> WithheldVariables:
     profiles = settings.values.providers.values()
     named = {name for profile in profiles for name in referenced_variables([profile.api_key, profile.options])}
     return WithheldVariables(named=frozenset(named), passed=frozenset(settings.values.sandbox.pass_env))
+
+
+class SessionConfinement:
+    """Implements `ConfinementService` for a local workspace. Its modules are imported with the first command."""
+
+    def __init__(self, settings: Settings, root: Path, env: Mapping[str, str], sandbox: SessionSandbox | None) -> None:
+        self._settings = settings
+        self._root = root
+        self._env = env
+        self._sandbox = sandbox
+
+    def facts(self) -> "ConfinementFacts":
+        from robota.app.rewinding.checkpoints import has_checkpoints
+        from robota.workspace.confinement import ConfinementFacts
+
+        values = self._settings.values
+        kind, reason, hides_home = self._confined_by()
+        home = Path(os.path.realpath(home_directory(self._env)))
+        return ConfinementFacts(
+            sandbox=kind,
+            why_no_sandbox=reason,
+            hides_home=hides_home,
+            has_machine_network=values.sandbox.network and not values.sandbox.allowed_hosts,
+            is_home=home.is_relative_to(os.path.realpath(self._root)),
+            is_trusted=self._settings.is_trusted,
+            max_growth_bytes=values.sandbox.max_growth_bytes,
+            has_checkpoints=has_checkpoints(values.checkpoints, self._root, self._env),
+        )
+
+    def shows_kept_files(self) -> bool | None:
+        from robota.workspace.git.git_directories import find_git_directories
+        from robota.workspace.git.index_gitlinks import UnreadableIndex, read_index
+
+        try:
+            kept = () if self._sandbox is None else self._sandbox.kept_paths
+            directories = find_git_directories(Path(os.path.realpath(self._root))) if kept else None
+            if directories is None:
+                return False
+            entries = read_index((directories.own / "index").read_bytes()).entries
+        except FileNotFoundError:
+            return False
+        except (CommandNotStarted, UnreadableIndex, OSError):
+            return None
+        tracked = (directories.top / os.fsdecode(entry.name) for entry in entries)
+        hidden = frozenset(kept)
+        return any(path in hidden or not hidden.isdisjoint(path.parents) for path in tracked)
+
+    def may_work(self) -> bool:
+        if self._sandbox is None or self._sandbox.known_kind not in (None, "bubblewrap"):
+            return False
+        values = self._settings.values
+        has_network = values.sandbox.network and not values.sandbox.allowed_hosts
+        return self._settings.is_trusted and not has_network and values.checkpoints.enabled
+
+    def take_turn(self) -> "FileIO | None":
+        from robota.workspace.checkpoints.work_lock import lock_for_unapproved
+
+        return lock_for_unapproved(self._store().directory)
+
+    def survey(self, since: "Survey | None" = None) -> "Survey":
+        from robota.workspace.steering_files import survey
+
+        return survey(self._root, since)
+
+    def notes_refs(self) -> bool:
+        from robota.workspace.git.ref_moves import UnreadableNames, read_git_names
+
+        try:
+            read_git_names(self._root)
+        except UnreadableNames:
+            return False
+        return True
+
+    def shares_git_data(self) -> bool:
+        from robota.workspace.git.git_directories import find_git_directories
+
+        directories = find_git_directories(self._root)
+        return directories is not None and directories.is_worktree
+
+    def hold_back(self, before: str, paths: Collection[str]) -> "HeldBack":
+        from robota.workspace.checkpoints.held_back import hold_back
+
+        return hold_back(self._store(), before, paths)
+
+    def remove_compiled(self, paths: Collection[str]) -> list[str]:
+        from robota.workspace.steering_files import remove_compiled
+
+        return remove_compiled(self._root, paths)
+
+    def put_back(self, held: "HeldBack") -> None:
+        from robota.workspace.checkpoints.held_back import put_back
+
+        put_back(self._store(), held)
+
+    def changed_since(self, before: str) -> "ChangedFiles":
+        from robota.workspace.checkpoints.held_back import changed_since
+
+        return changed_since(self._store(), before)
+
+    def _store(self) -> "CheckpointStore":
+        from robota.app.rewinding.checkpoints import checkpoint_store
+
+        return checkpoint_store(self._settings.values.checkpoints, self._root, self._env)
+
+    def _confined_by(self) -> tuple[str | None, str, bool]:
+        """The kind of sandbox, why it is not a stronger one, and whether it hides the home."""
+        if self._sandbox is None:
+            return None, "the settings or the permission mode switch the sandbox off", False
+        try:
+            backend = self._sandbox.backend
+        except CommandNotStarted as error:
+            return None, str(error).removesuffix("."), False
+        return str(backend.kind), backend.reason, bool(backend.border.home.areas)

@@ -1,8 +1,9 @@
 """Opens a session: resolves everything that can fail first, then creates the log and builds the services."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack, suppress
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -10,31 +11,36 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from robota.app.agents import SessionAgents
 from robota.app.extensions import find_resource_tool, remove_staging_of_killed, server_prompts
 from robota.app.hooks import session_hooks
 from robota.app.intents import SessionIntents, session_intents
-from robota.app.knowledge.instructions import LazyInstructions, session_instructions
-from robota.app.knowledge.memory import MemoryPlace, is_memory_there, session_memory
+from robota.app.knowledge.instructions import session_instructions
+from robota.app.knowledge.memory import MemoryDirectories, is_memory_there, session_memory
 from robota.app.knowledge.skills import session_knowledge
+from robota.app.policy import kept_files
 from robota.app.rewinding.checkpoints import session_checkpoints, session_rewinder
-from robota.app.sandbox import command_reach, kept_out, withheld_variables
+from robota.app.sandbox import SessionConfinement, command_reach, kept_out, withheld_variables
 from robota.app.session_parts import SessionParts, resolve_parts
 from robota.app.tools import SessionTools, session_tools
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import user_directory
 from robota.config.settings.load import Settings
+from robota.contracts.hook import SessionHooks
 from robota.contracts.workspace import KnownReach
 from robota.engine.runtime.options import Options
 from robota.engine.runtime.services import SessionServices
 from robota.engine.session.session import Session
+from robota.knowledge.instructions.on_demand import InstructionsOnDemand
 from robota.log.chain.writer import Clock, SessionLog, wall_clock_ms
 from robota.log.errors import LogError
 from robota.log.leftovers import remove_leftovers_of_killed
 from robota.log.new_session import NewSession, begin_session
 from robota.policy.decide import SessionPolicy
+from robota.policy.protected.path_resolver import secret_pattern
 from robota.secrets.named_values import secret_variables
 from robota.secrets.redaction import Redactor
-from robota.workspace.files.files import LocalFiles
+from robota.workspace.files.files import FilesOutside, LocalFiles
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.wrapped_command import unwrapped
 from robota.workspace.sandbox.crash_cleanup import TEMPORARY, clean_up_after_crash
@@ -73,6 +79,12 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
     resumed: "ReopenedSession | None" = None
     is_past_shown: bool = False
+    closing: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the session is closed, or about to be."""
+        return self.closing.locked() or self.log.is_closed
 
     def with_past_shown(self) -> "OpenSession":
         """The same session, whose past conversation is on screen already."""
@@ -86,7 +98,12 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
                 _check_in_background(self.resumed.damage_in_old_part, self.session.warn)
 
     async def close(self) -> None:
-        """Stop everything, then release the log. Each step has a time limit."""
+        """Stop everything, then release the log. Each step has a time limit. Closing twice does nothing."""
+        async with self.closing:
+            if not self.log.is_closed:
+                await self._close()
+
+    async def _close(self) -> None:
         await self.session.close()
         if self.servers is not None:
             await _within_limit(self.servers.close())
@@ -97,6 +114,26 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
         self.files.close()
         await _within_limit(self.services.model.provider.close())
         self.log.close()
+
+
+@asynccontextmanager
+async def running(
+    opened: OpenSession, env: Mapping[str, str], tell: Callable[[str], None], *, debug: bool = False
+) -> AsyncIterator[None]:
+    """Run the session: report its notices, offer to continue a resumed task, and close it at the end."""
+    if not gc.get_freeze_count():  # what a process imports once; a later session would freeze garbage, too
+        gc.freeze()
+    gc.enable()
+    for notice in opened.notices:
+        tell(notice)
+    async with AsyncExitStack() as stack:
+        if debug:
+            from robota.app.debug_log import debug_log
+
+            await stack.enter_async_context(debug_log(opened.session, env, tell))
+        stack.push_async_callback(opened.close)
+        await opened.resume()
+        yield
 
 
 def _check_in_background(look: Callable[[], tuple[str, ...]], warn: Callable[[str], None]) -> None:
@@ -123,13 +160,13 @@ async def _within_limit(step: Awaitable[None]) -> None:
 
 def _host_logger(log: SessionLog) -> Callable[[str], None]:
     """A function that logs each host that commands reach, once."""
-    known: set[str] = set()
+    logged: set[str] = set()
 
     def note(place: str) -> None:
         from robota.log.kinds.calls import ReachedRecord
 
-        if place not in known and len(known) < MAX_HOSTS_LOGGED:
-            known.add(place)
+        if place not in logged and len(logged) < MAX_HOSTS_LOGGED:
+            logged.add(place)
             with suppress(LogError):
                 log.append(ReachedRecord(place=place))
 
@@ -141,6 +178,17 @@ def _hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
     from robota.app.protection.hidden_files import hidden_files
 
     return hidden_files(policy)
+
+
+def _added(policy: SessionPolicy) -> Callable[[], Collection[Path]]:
+    """The directories outside the workspace that the user lets the session read."""
+    return tuple if policy.added is None else policy.added.now
+
+
+def _hidden_in(policy: SessionPolicy, directory: Path) -> tuple[str, ...] | None:
+    """The files that are hidden from commands in a directory that the user added."""
+    resolver = msgspec.structs.replace(policy.resolver, root=directory)
+    return _hidden_files(msgspec.structs.replace(policy, resolver=resolver, files=kept_files(directory)))
 
 
 ReplaceServices = Callable[[SessionServices], SessionServices]
@@ -186,18 +234,18 @@ def _reopen(
     from robota.log.kinds.session import OriginRecord
     from robota.log.reopening import reopen_session
 
-    found = reopen_session(directory, user_directory(env), now_ms, redactor)
+    reopened = reopen_session(directory, user_directory(env), now_ms, redactor)
     with ExitStack() as undo:
-        undo.callback(found.log.close)
-        if not found.is_own:
+        undo.callback(reopened.log.close)
+        if not reopened.is_own:
             # From now on the log counts as one of this machine, so it says itself what in it is not.
-            found.log.append(OriginRecord(source="elsewhere", session_id=found.id, at_ms=now_ms()))
-        launch, notices = restored_options(launch, found, env)
+            reopened.log.append(OriginRecord(source="elsewhere", session_id=reopened.id, at_ms=now_ms()))
+        launch, notices = restored_options(launch, reopened, env)
         parts = resolve_parts(launch, env, redactor, undo)
-        again = NewSession(id=found.id, log=found.log, notices=(*found.notices, *notices))
+        again = NewSession(id=reopened.id, log=reopened.log, notices=(*reopened.notices, *notices))
         opened = _build(parts, again, redactor, env, replace_services, undo)
         undo.pop_all()
-    return msgspec.structs.replace(opened, resumed=found)
+    return msgspec.structs.replace(opened, resumed=reopened)
 
 
 def _mentions(
@@ -218,7 +266,7 @@ def _mentions(
             checks=parts.settings.values.checks,
             context_window=parts.model.info.context_window,
             env=env,
-            resource_tool=partial(find_resource_tool, parts.servers),
+            resource_tool=partial(find_resource_tool, parts.programs.servers),
         )
         return await expand_mentions(session, prompt, files, call)
 
@@ -235,6 +283,7 @@ def _report_sandbox(session: Session, parts: SessionParts, reach: KnownReach, lo
     sandbox.on_reached(_host_logger(log))
     sandbox.on_left_over(session.warn)
     sandbox.hide_from_commands(lambda: _hidden_files(parts.policy))
+    sandbox.show_added(_added(parts.policy), partial(_hidden_in, parts.policy))
 
 
 def _clear_up(parts: SessionParts, env: Mapping[str, str]) -> list[str]:
@@ -245,7 +294,7 @@ def _clear_up(parts: SessionParts, env: Mapping[str, str]) -> list[str]:
 
 
 class _NewParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session is built from once its log is there."""
+    """The parts that a session is built from once its log exists."""
 
     parts: SessionParts
     log: NewSession
@@ -274,21 +323,26 @@ def _build(
         redactor=redactor,
         env=env,
         files=_files(parts, user_directory(env), undo),
-        processes=_processes(parts, user_directory(env)),
+        processes=_processes(parts, env),
     )
-    services, hook_notices = _services(begun)
-    opened = _opened(begun, replace_services(services))
+    hooks, hook_notices = _hooks(begun)
+    opened = _opened(begun, replace_services(msgspec.structs.replace(_services(begun, hooks), agents=_agents(begun))))
     notices = (*parts.notices, *hook_notices, *_begin_programs(parts), *new.notices, *left_by_killed)
     return msgspec.structs.replace(opened, notices=notices)
 
 
-def _services(begun: _NewParts) -> tuple[SessionServices, tuple[str, ...]]:
+def _hooks(begun: _NewParts) -> tuple[SessionHooks, tuple[str, ...]]:
+    parts = begun.parts
+    log, code = begun.log.log, parts.programs.code
+    return session_hooks(parts.settings, parts.plugins, code, begun.options, log, parts.policy, begun.env)
+
+
+def _services(begun: _NewParts, hooks: SessionHooks) -> SessionServices:
     parts, log, env, values = begun.parts, begun.log.log, begun.env, begun.parts.settings.values
-    hooks, notices = session_hooks(parts.settings, parts.plugins, parts.code, begun.options, log, parts.policy)
     checkpoints = session_checkpoints(values.checkpoints, parts.root, env, log)
     intents = session_intents(parts.settings, parts.root, begun.options, log, parts.policy, checkpoints, env)
     knowledge, memory = _knowledge(begun), _memory(begun)
-    services = SessionServices(
+    return SessionServices(
         log=log,
         model=parts.model,
         tools=_tools(begun, intents, knowledge, has_memory=memory is not None),
@@ -296,43 +350,55 @@ def _services(begun: _NewParts) -> tuple[SessionServices, tuple[str, ...]]:
         modes=parts.modes,
         hooks=intents.around(hooks),
         checkpoint=checkpoints,
+        confinement=SessionConfinement(parts.settings, parts.root, env, parts.sandbox),
         mentions=_mentions(parts, begun.log, begun.processes, env),
         rewind=session_rewinder(values.checkpoints, begun.files.held_root, env, log),
         files=begun.files,
         processes=begun.processes,
         reach=KnownReach(command_reach(None if parts.sandbox else "off", parts.settings)),
         knowledge=knowledge,
-        prompts=server_prompts(parts.servers),
+        prompts=server_prompts(parts.programs.servers),
         instructions=session_instructions(parts.settings, parts.root, env, parts.policy),
         memory=memory,
         redactor=begun.redactor,
     )
-    return services, notices
+
+
+def _agents(begun: _NewParts) -> SessionAgents:
+    parts, session = begun.parts, (begun.log.id, begun.log.log)
+    return SessionAgents(
+        parts.settings, parts.plugins, parts.root, parts.kept_in, begun.env, session, begun.options.model
+    )
 
 
 def _knowledge(begun: _NewParts) -> "KnowledgeService | None":
     parts, options = begun.parts, begun.options
     variables = {"CLAUDE_SESSION_ID": options.session_id, "CLAUDE_MODEL": options.model}
     attended = options.launch.attended
-    return session_knowledge(parts.settings, parts.plugins, parts.root, begun.env, variables, attended=attended)
+    return session_knowledge(
+        parts.settings,
+        parts.plugins,
+        parts.root,
+        begun.env,
+        variables,
+        on_typed=(lambda file: None) if parts.bundles is None else parts.bundles.start,
+        attended=attended,
+    )
 
 
 def _memory(begun: _NewParts) -> "MemoryService | None":
-    project, options = MemoryPlace(root=begun.parts.root, kept_in=begun.parts.kept_in), begun.options
-    attended = options.launch.attended
-    return session_memory(
-        begun.parts.settings, project, begun.env, begun.redactor, options.session_id, attended=attended
-    )
+    project, options = MemoryDirectories(root=begun.parts.root, kept_in=begun.parts.kept_in), begun.options
+    return session_memory(begun.parts.settings, project, begun.env, begun.redactor, options.session_id, options.launch)
 
 
 def _tools(
     begun: _NewParts, intents: SessionIntents, knowledge: "KnowledgeService | None", *, has_memory: bool
 ) -> SessionTools:
     """The tools. Without a memory of the project or the user, the model is not offered to add to it."""
-    project = MemoryPlace(root=begun.parts.root, kept_in=begun.parts.kept_in)
+    project = MemoryDirectories(root=begun.parts.root, kept_in=begun.parts.kept_in)
     return session_tools(
-        begun.parts.servers,
-        intents.tools,
+        begun.parts.programs.servers,
+        (*intents.tools, *begun.options.launch.additions.tools),
         intents.declaring,
         has_skills=knowledge is not None and knowledge.is_in_prompt,
         has_memory=has_memory and is_memory_there(project, begun.env),
@@ -344,7 +410,7 @@ def _opened(begun: _NewParts, services: SessionServices) -> OpenSession:
     parts = begun.parts
     session = Session(begun.options, services)
     _report_sandbox(session, parts, services.reach, begun.log.log)
-    if isinstance(services.instructions, LazyInstructions):
+    if isinstance(services.instructions, InstructionsOnDemand):
         services.instructions.on_undecided(session.warn)
     return OpenSession(
         session=session,
@@ -357,15 +423,15 @@ def _opened(begun: _NewParts, services: SessionServices) -> OpenSession:
         files=begun.files,
         processes=begun.processes,
         sandbox=parts.sandbox,
-        servers=parts.servers,
-        code=parts.code,
+        servers=parts.programs.servers,
+        code=parts.programs.code,
         plugins=parts.plugins,
     )
 
 
 def _begin_programs(parts: SessionParts) -> tuple[str, ...]:
     """Compare the files that programs outside the sandbox run, before the agent can change anything."""
-    return () if parts.code is None else parts.code.begin()
+    return () if parts.programs.code is None else parts.programs.code.begin()
 
 
 def _tell_about_sandbox(session: Session, settings: Settings, reach: KnownReach, kind: str, reason: str) -> None:
@@ -375,15 +441,25 @@ def _tell_about_sandbox(session: Session, settings: Settings, reach: KnownReach,
         session.warn(f"Sandbox: {reason}.")
 
 
-def _processes(parts: SessionParts, user: Path) -> LocalProcesses:
+def _processes(parts: SessionParts, env: Mapping[str, str]) -> LocalProcesses:
     settings, sandbox = parts.settings, parts.sandbox
     return LocalProcesses(
         wrap=sandbox.wrap if sandbox is not None else unwrapped,
         environment=settings.values.env,
+        inherited=env,
         withheld=withheld_variables(settings),
         ports=lambda: None if sandbox is None else sandbox.ports,
-        outputs_in=user / TEMPORARY,
+        outputs_in=user_directory(env) / TEMPORARY,
     )
+
+
+def _place_outside(parts: SessionParts, real: str) -> Path:
+    """The directory whose files a real path outside is among: policy decides whether it may be read."""
+    bundle = None if parts.bundles is None else parts.bundles.outside(real)
+    if bundle is not None:
+        return bundle
+    added = next((each for each in _added(parts.policy)() if Path(real).is_relative_to(each)), None)
+    return added or next(each for each in (Path(real), *Path(real).parents) if each.is_dir())
 
 
 def _files(parts: SessionParts, user: Path, undo: ExitStack) -> LocalFiles:
@@ -393,6 +469,11 @@ def _files(parts: SessionParts, user: Path, undo: ExitStack) -> LocalFiles:
         drafts_in=parts.kept_in,
         is_forbidden=parts.policy.forbids_reading,
         is_secret=lambda relative: parts.policy.files.secret_pattern(relative) is not None,
+        outside=FilesOutside(
+            find=partial(_place_outside, parts),
+            is_secret=lambda relative: secret_pattern(relative) is not None,
+            added=_added(parts.policy),
+        ),
     )
     undo.callback(files.close)
     return files

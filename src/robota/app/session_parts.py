@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from robota.app.extensions import configured_servers, outside_code, session_plugins
+from robota.app.knowledge.skills import has_skills
 from robota.app.policy import session_policy, task_modes
 from robota.app.provider import model_access, require_known_prices, resolve_profile
-from robota.app.sandbox import holds_robota, session_sandbox
+from robota.app.sandbox import SessionConfinement, holds_robota, session_sandbox
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions, settings_for, workspace_root
 from robota.config.profiles.profile import Profile
@@ -24,37 +25,49 @@ from robota.policy.decide import SessionPolicy
 from robota.policy.modes.task_modes import TaskModes
 from robota.protocol.events import UsedPlugin
 from robota.protocol.permission_mode import PermissionMode
-from robota.providers.registry import definition
+from robota.providers.registry import KnownProviders
 from robota.secrets.redaction import Redactor
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 if TYPE_CHECKING:
+    from robota.app.knowledge.bundles import SessionBundles
     from robota.engine.runtime.options import StyleOptions
     from robota.extensions.mcp.servers import McpServers
     from robota.extensions.plugins.active import ActivePlugin
     from robota.workspace.outside_code.outside_code import OutsideCode
 
 
+class OutsidePrograms(msgspec.Struct, frozen=True, kw_only=True):
+    """What runs outside the sandbox: the MCP servers, and the comparison of the files that all such programs run."""
+
+    servers: "McpServers | None"
+    code: "OutsideCode | None"
+    notices: tuple[str, ...]
+
+
 class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a session is built from. What can fail is resolved here, before anything is created."""
 
     root: Path
-    kept_in: Path
     settings: Settings
-    profile: Profile
     options: Options  # without the session id
     model: ModelAccess
     sandbox: SessionSandbox | None
     policy: SessionPolicy
     modes: TaskModes
     plugins: "tuple[ActivePlugin, ...]"
-    servers: "McpServers | None"
-    code: "OutsideCode | None"
+    programs: OutsidePrograms
+    bundles: "SessionBundles | None"
     notices: tuple[str, ...]
+
+    @property
+    def kept_in(self) -> Path:
+        """The project whose directory holds the session."""
+        return self.options.launch.kept_in or self.root
 
 
 def resolve_parts(launch: LaunchOptions, env: Mapping[str, str], redactor: Redactor, undo: ExitStack) -> SessionParts:
-    """Find everything out. `undo` releases what is held, if opening the session fails."""
+    """Resolve everything that can fail. `undo` releases what is held if opening the session fails."""
     root = workspace_root(launch.cwd)
     settings = settings_for(launch, root, env)
     profile = _profile(launch, redactor, env, settings)
@@ -62,24 +75,30 @@ def resolve_parts(launch: LaunchOptions, env: Mapping[str, str], redactor: Redac
     policy, rule_notices = session_policy(launch, settings, root, sandbox, env)
     modes, mode_notices = task_modes(launch, settings, root, env)
     plugins, plugin_notices = session_plugins(settings, launch.kept_in or root, env)
-    options, style_notices = _options(launch, settings, profile, plugins, root, env)
-    code = outside_code(settings, plugins, root, env, attended=launch.attended)
-    servers, server_notices = configured_servers(settings, plugins, code, root, launch.kept_in or root, env)
+    options, option_notices = _options(launch, settings, profile, plugins, root, env, sandbox)
+    bundles = _bundles(settings, plugins, root, env, sandbox)
+    programs = _programs(launch, settings, plugins, root, env)
     return SessionParts(
         root=root,
-        kept_in=launch.kept_in or root,
         settings=settings,
-        profile=profile,
         options=options,
         model=_model(launch, redactor, env, root, profile),
         sandbox=sandbox,
-        policy=_guarded(policy, sandbox, code, root),
+        policy=_guarded(policy, sandbox, bundles, programs.code, root),
+        bundles=bundles,
         modes=modes,
         plugins=plugins,
-        servers=servers,
-        code=code,
-        notices=(*settings.notices, *rule_notices, *mode_notices, *plugin_notices, *style_notices, *server_notices),
+        programs=programs,
+        notices=(*settings.notices, *rule_notices, *mode_notices, *plugin_notices, *option_notices, *programs.notices),
     )
+
+
+def _programs(
+    launch: LaunchOptions, settings: Settings, plugins: "tuple[ActivePlugin, ...]", root: Path, env: Mapping[str, str]
+) -> OutsidePrograms:
+    code = outside_code(settings, plugins, root, env, attended=launch.attended)
+    servers, notices = configured_servers(settings, plugins, code, root, launch.kept_in or root, env)
+    return OutsidePrograms(servers=servers, code=code, notices=notices)
 
 
 def _profile(launch: LaunchOptions, redactor: Redactor, env: Mapping[str, str], settings: Settings) -> Profile:
@@ -92,12 +111,16 @@ def _profile(launch: LaunchOptions, redactor: Redactor, env: Mapping[str, str], 
 def _model(
     launch: LaunchOptions, redactor: Redactor, env: Mapping[str, str], root: Path, profile: Profile
 ) -> ModelAccess:
-    """The model. While a user is there who may correct the settings, the profile is read again after a failure."""
+    """The model.
+
+    In an attended session, the profile is read again after a failure, because the user may have corrected it.
+    """
 
     def read_again() -> Profile:
         return _profile(launch, redactor, env, settings_for(launch, root, env))
 
-    return model_access(profile, read_again if launch.attended and launch.profile is None else None)
+    reread = read_again if launch.attended and launch.profile is None else None
+    return model_access(profile, reread, KnownProviders(launch.additions.provider_definitions))
 
 
 def _sandbox(settings: Settings, root: Path, env: Mapping[str, str], undo: ExitStack) -> SessionSandbox | None:
@@ -107,9 +130,34 @@ def _sandbox(settings: Settings, root: Path, env: Mapping[str, str], undo: ExitS
     return sandbox
 
 
+def _bundles(
+    settings: Settings,
+    plugins: "tuple[ActivePlugin, ...]",
+    root: Path,
+    env: Mapping[str, str],
+    sandbox: SessionSandbox | None,
+) -> "SessionBundles | None":
+    """The files that come with skills and plugins, which commands see as well; None if there are no skills."""
+    if not has_skills(settings, plugins, env):
+        return None
+    from robota.app.knowledge.bundles import SessionBundles
+
+    bundles = SessionBundles(settings, plugins, root, env)
+    if sandbox is not None:
+        sandbox.show(bundles.shown_to_commands)
+    return bundles
+
+
 def _guarded(
-    policy: SessionPolicy, sandbox: SessionSandbox | None, code: "OutsideCode | None", root: Path
+    policy: SessionPolicy,
+    sandbox: SessionSandbox | None,
+    bundles: "SessionBundles | None",
+    code: "OutsideCode | None",
+    root: Path,
 ) -> SessionPolicy:
+    """The policy, which also knows the files that come with skills and those that run outside the sandbox."""
+    if bundles is not None:
+        policy = msgspec.structs.replace(policy, bundled=bundles.holding)
     if code is None and not holds_robota(root):
         return policy
     from robota.app.protection.outside_code import guarded
@@ -124,13 +172,19 @@ def _options(
     plugins: "tuple[ActivePlugin, ...]",
     root: Path,
     env: Mapping[str, str],
+    sandbox: SessionSandbox | None,
 ) -> tuple[Options, tuple[str, ...]]:
-    """The options, and notices about the output style."""
+    """The options, and notices about the output style and the permission mode."""
     style, notices = _style(settings, plugins, root, env)
     launch = _with_preset(launch, settings, root, env)
     used = tuple(UsedPlugin(name=plugin.name, path=str(plugin.root)) for plugin in plugins)
     options = _session_options(launch, settings.values, profile, root)
-    return msgspec.structs.replace(options, style=style, plugins=used), notices
+    options, more = _confined_where_possible(options, settings, root, env, sandbox)
+    if launch.agent is not None:
+        from robota.app.agents import as_agent
+
+        options = as_agent(options, launch, settings, plugins, root, env)
+    return msgspec.structs.replace(options, style=style, plugins=used), (*notices, *more)
 
 
 def _style(
@@ -155,7 +209,7 @@ def _with_preset(launch: LaunchOptions, settings: Settings, root: Path, env: Map
 
 def _session_options(launch: LaunchOptions, settings: SettingsFile, profile: Profile, root: Path) -> Options:
     """The options, with an empty session id, which is not known yet. Raises `ConfigError`."""
-    appended = (launch.append_system_prompt, response_sentence(settings.language))
+    appended = (launch.append_system_prompt, *launch.additions.prompt_parts, response_sentence(settings.language))
     return Options(
         launch=launch,
         settings=settings,
@@ -165,21 +219,44 @@ def _session_options(launch: LaunchOptions, settings: SettingsFile, profile: Pro
         provider_name=profile.name or profile.type,
         name=kept_name(launch.name),
         mode=launch.mode or DEFAULT_MODE,
-        permission_mode=settings.permissions.default_mode or PermissionMode.DEFAULT,
+        permission_mode=_permission_mode(launch, settings),
         completion=settings.completion or Completion.IMPLICIT,
-        tool_format=_tool_format(profile),
+        tool_format=_tool_format(profile, KnownProviders(launch.additions.provider_definitions)),
         append_system_prompt="\n\n".join(text for text in appended if text) or None,
     )
 
 
-def _tool_format(profile: Profile) -> ToolFormat:
-    wanted = profile.options.get("toolFormat")
-    if wanted is None:
-        native = definition(profile.type).model_info(profile).native_tools
+def _confined_where_possible(
+    options: Options, settings: Settings, root: Path, env: Mapping[str, str], sandbox: SessionSandbox | None
+) -> tuple[Options, tuple[str, ...]]:
+    """The options without the mode confined where commands cannot be confined, and a notice that says why."""
+    if options.permission_mode is not PermissionMode.CONFINED:
+        return options, ()
+    from robota.workspace.confinement import obstacle
+
+    problem = obstacle(SessionConfinement(settings, root, env, sandbox).facts())
+    if problem is None:
+        return options, ()
+    mode = PermissionMode.ACCEPT_EDITS
+    notice = f"The permission mode confined cannot be used here: {problem}. The session starts in {mode} instead."
+    return msgspec.structs.replace(options, permission_mode=mode), (notice,)
+
+
+def _permission_mode(launch: LaunchOptions, settings: SettingsFile) -> PermissionMode:
+    """The mode to start in. Only the user can set either: the settings of a workspace have none of them."""
+    mode = settings.permissions.default_mode or PermissionMode.DEFAULT
+    is_unset = mode is PermissionMode.DEFAULT and launch.permission_mode is None
+    return PermissionMode.CONFINED if is_unset and settings.sandbox.auto_allow_bash_if_sandboxed else mode
+
+
+def _tool_format(profile: Profile, known: KnownProviders) -> ToolFormat:
+    configured = profile.options.get("toolFormat")
+    if configured is None:
+        native = known.definition(profile.type).model_info(profile).native_tools
         return ToolFormat.NATIVE if native else ToolFormat.XML
     try:
-        return ToolFormat(wanted)
+        return ToolFormat(configured)
     except ValueError as error:
-        known = ", ".join(ToolFormat)
-        problem = f"options.toolFormat of profile {profile.name!r} is {wanted!r}; it can be {known}."
+        formats = ", ".join(ToolFormat)
+        problem = f"options.toolFormat of profile {profile.name!r} is {configured!r}; it can be {formats}."
         raise ConfigError(f"{problem} Nothing was started.") from error

@@ -1,9 +1,10 @@
-"""Command lines that cannot be understood, explained in plain words with what was probably meant."""
+"""Explains invalid command lines in plain words, and suggests what was probably meant."""
 
 import argparse
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, NoReturn
 
 from robota.text.did_you_mean import did_you_mean
@@ -24,7 +25,7 @@ ACCEPT_EDITS: Final = (
     "To edit files without asking, use --permission-mode acceptEdits; commands run in the sandbox anyway"
 )
 PERMISSION_MODE: Final = "Use --permission-mode MODE"
-ONE_DIRECTORY: Final = "Robota works in one directory and its subdirectories: --cwd DIR"
+FURTHER_DIRECTORY: Final = "Use --add-dir DIR, once for each directory that the agent may read"
 DIRECTORY: Final = "Use --cwd DIR"
 RULES: Final = "Use --allowed-tools and --disallowed-tools with rules: robota help security"
 TASK_MODE: Final = "Use --mode SLUG to choose a task mode"
@@ -48,8 +49,7 @@ OPTIONS_OF_OTHERS: Final = {
     "--ask-for-approval": PERMISSION_MODE,
     "-a": PERMISSION_MODE,
     "--approval-mode": PERMISSION_MODE,
-    "--add-dir": ONE_DIRECTORY,
-    "--include-directories": ONE_DIRECTORY,
+    "--include-directories": FURTHER_DIRECTORY,
     "--strict-mcp-config": "The servers of a project start only if you trust it: robota help mcp",
     "--mcp-debug": "To check MCP servers: robota mcp test SERVER",
     "--setting-sources": TRUST,
@@ -97,11 +97,13 @@ MISSING: Final = "the following arguments are required: "
 
 
 class CommandParser(argparse.ArgumentParser):
-    """The parser of a sub-command. Its errors are short, and without an action it shows what there is."""
+    """The parser of a sub-command. Its errors are short, and without an action it lists the actions."""
 
     _is_mixing = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
+        # One is made for every argument that is added; to measure the terminal each time, argparse would load shutil.
+        options["formatter_class"] = partial(argparse.HelpFormatter, width=80)
         super().__init__(*args, **options)
         self.named_first: dict[str, CommandParser] = {}  # actions of a command that also does something without one
 
@@ -118,23 +120,28 @@ class CommandParser(argparse.ArgumentParser):
 
     def actions(self) -> "dict[str, argparse.ArgumentParser]":
         """The parsers of its actions by name."""
-        found = (action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))
-        return {**self.named_first, **{name: below for choices in found for name, below in choices.items()}}
+        groups = (action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))
+        return {**self.named_first, **{name: below for choices in groups for name, below in choices.items()}}
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Options may stand between the words, also before one that can be left out."""
-        found, rest = super().parse_known_args(args, namespace)
+        """Options may come between the words, also before an optional one."""
+        parsed, rest = super().parse_known_args(args, namespace)
         if not rest or self._subparsers is not None or self._is_mixing:
-            return found, rest
+            return parsed, rest
         self._is_mixing = True  # it calls this method again
         try:
             return self.parse_known_intermixed_args(args)
         finally:
             self._is_mixing = False
 
+    def format_help(self) -> str:
+        """The help, as wide as the terminal."""
+        self.formatter_class = argparse.HelpFormatter
+        return super().format_help()
+
     def error(self, message: str) -> NoReturn:
-        known = " ".join(_options(self))
-        self.exit(USAGE, f"robota: {in_plain_words(message, known)}\nTry: {self.prog} --help\n")
+        options = " ".join(_options(self))
+        self.exit(USAGE, f"robota: {in_plain_words(message, options)}\nTry: {self.prog} --help\n")
 
     def _refuse_option_before_action(self, first: str) -> None:
         """argparse would only say that there is no action, whatever else is wrong."""
@@ -160,15 +167,15 @@ def _parsers_in(choices: object) -> list[argparse.ArgumentParser]:
 
 
 def in_plain_words(message: str, help: str) -> str:
-    """What argparse says, for a person; `help` is any text that names the options there are."""
+    """What argparse says, for the user; `help` is any text that names the options there are."""
     if message.startswith(MISSING):
         return f"Missing: {message.removeprefix(MISSING)}."
     if choice := INVALID_CHOICE.fullmatch(message):
         if choice["name"] == "--input-format":
             return "Only --input-format text is supported: one prompt per run; to continue: robota -c -p PROMPT."
-        known = re.findall(r"[\w-]+", choice["all"])
+        choices = re.findall(r"[\w-]+", choice["all"])
         name = "" if choice["name"].isupper() else f"{choice['name'].split('/')[-1]}: "
-        return f"{name}{choice['said']!r} is not one of {', '.join(known)}.{did_you_mean(choice['said'], known)}"
+        return f"{name}{choice['said']!r} is not one of {', '.join(choices)}.{did_you_mean(choice['said'], choices)}"
     if value := INVALID_VALUE.fullmatch(message):
         return f"{value['name'].split('/')[-1]}: {value['said']} is not a {KINDS.get(value['kind'], value['kind'])}."
     if unknown := UNRECOGNIZED.fullmatch(message):
@@ -176,16 +183,16 @@ def in_plain_words(message: str, help: str) -> str:
         if not first.startswith("-"):
             return f"{first + unknown['rest']!r} does not belong here."
         option = first.partition("=")[0]
-        known = OPTION.findall(help)
-        if option in known:
+        options = OPTION.findall(help)
+        if option in options:
             return f"{option} does not belong to this action."
-        return f"There is no option {option}.{_instead_of(option, known)}"
+        return f"There is no option {option}.{_instead_of(option, options)}"
     return message.removeprefix("argument ")
 
 
-def _instead_of(option: str, known: Sequence[str]) -> str:
+def _instead_of(option: str, options: Sequence[str]) -> str:
     """What to use for an option of another agent, if this command has it; else the nearest that there is."""
     hint = OPTIONS_OF_OTHERS.get(option)
-    if hint is not None and set(OPTION.findall(hint)) <= {*known, "--configure"}:
+    if hint is not None and set(OPTION.findall(hint)) <= {*options, "--configure"}:
         return f" {hint}"
-    return did_you_mean(option, [name for name in known if name not in NEVER_PROPOSED])
+    return did_you_mean(option, [name for name in options if name not in NEVER_PROPOSED])

@@ -1,21 +1,20 @@
-"""Words that look like a sub-command and are none: rather asked about than started as a task."""
+"""Recognizes words that look like a sub-command but are not one, so that they are not started as a task."""
 
 import re
 from collections.abc import Sequence
 
-from robota.cli.subcommands import SUBCOMMANDS
+from robota.cli.subcommands import PLAIN_VERBS, SUBCOMMANDS
 
 WORD = re.compile(r"[A-Za-z]{3,}")
 PRINT_FLAGS = frozenset({"-p", "--print"})
 # With more words than this behind it, a word that is also a plain verb begins a task: "update the readme".
-MOST_ARGUMENTS = 1
+MAX_ARGUMENTS = 1
 
 RESUME = "To continue the latest session: robota --continue; to resume another one: robota --resume SESSION"
 SET_UP = "To set up a provider: robota --configure; to store only an API key: robota login"
 ONE_ANSWER = "To run one task: robota -p PROMPT"
-NO_CLIENT = "The terminal is the only client so far; to write your own: robota help protocol"
-NO_AGENTS = "Agents are not supported yet: robota help plugins; robota doctor lists those it found"
-# What people type who know other agents, and where it is here.
+IN_EDITORS = "To use Robota in an editor: robota help editors; in a browser: robota web"
+# What users of other agents type, and its equivalent here.
 KNOWN_ELSEWHERE = {
     "auth": SET_UP,
     "signin": SET_UP,
@@ -25,8 +24,7 @@ KNOWN_ELSEWHERE = {
     "provider": SET_UP,
     "providers": SET_UP,
     "keys": SET_UP,
-    "update": "To check for a newer version: robota --check-update",
-    "upgrade": "To check for a newer version: robota --check-update",
+    "upgrade": "To check for a newer version: robota update",
     "install": "To install a plugin: robota plugin install SOURCE",
     "uninstall": "Use what installed it: pipx uninstall robota, uv tool uninstall robota or pip uninstall robota",
     "model": "To list models: robota models; to choose one, use --model MODEL",
@@ -42,12 +40,9 @@ KNOWN_ELSEWHERE = {
     "run": ONE_ANSWER,
     "ask": ONE_ANSWER,
     "review": "To review the working tree: robota -p /review",
-    "serve": "To act as an MCP server: robota mcp serve",
-    "web": NO_CLIENT,
-    "ide": NO_CLIENT,
-    "acp": NO_CLIENT,
-    "agent": NO_AGENTS,
-    "agents": NO_AGENTS,
+    "ide": IN_EDITORS,
+    "editor": IN_EDITORS,
+    "agent": "Did you mean: robota agents list",
     "settings": "Did you mean: robota config show",
     "permissions": "To explain permissions: robota policy explain",
     "hooks": "Hooks are part of the settings: robota config get hooks",
@@ -63,7 +58,7 @@ KNOWN_ELSEWHERE = {
 
 
 def problem_with(argv: Sequence[str]) -> str | None:
-    """What to tell a person who misspelt a sub-command; None if this is a prompt or something else."""
+    """What to tell a user who misspelt a sub-command; None if this is a prompt or something else."""
     if not argv or not WORD.fullmatch(argv[0]) or PRINT_FLAGS.intersection(argv):
         return None
     task = " ".join(argv)
@@ -75,11 +70,11 @@ def problem_with(argv: Sequence[str]) -> str | None:
 
 def _elsewhere(argv: Sequence[str]) -> str | None:
     words = [word for word in argv[1:] if not word.startswith("-")]
-    return KNOWN_ELSEWHERE.get(argv[0].lower()) if len(words) <= MOST_ARGUMENTS else None
+    return KNOWN_ELSEWHERE.get(argv[0].lower()) if len(words) <= MAX_ARGUMENTS else None
 
 
 def _misspelt(argv: Sequence[str]) -> str | None:
-    if argv[0].lower() in KNOWN_ELSEWHERE:
+    if argv[0].lower() in (*KNOWN_ELSEWHERE, *PLAIN_VERBS):
         return None
     from robota.text.did_you_mean import nearest
 

@@ -1,4 +1,4 @@
-"""The terminal as commands see it: text goes there, and nothing that steers it, whatever a command prints.
+"""The terminal for all commands: it gets only text, and no control sequences, whatever a command prints.
 
 What they print comes from logs, file names, settings and servers, and each of some hundred places would have to think
 of that. Streams that are no terminal stay as they are: what is in a pipe is for a program.
@@ -33,7 +33,7 @@ class GuardedTerminal:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """The same for several."""
+        """Write several lines."""
         for line in lines:
             self.write(line)
 
@@ -42,7 +42,7 @@ class GuardedTerminal:
 
 
 class _GuardedBytes:
-    """The same for those who write bytes; a character may come in two pieces."""
+    """The binary stream of the terminal. A character may arrive in two pieces."""
 
     def __init__(self, terminal: GuardedTerminal) -> None:
         self._terminal = terminal

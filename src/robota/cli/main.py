@@ -5,7 +5,7 @@ import gc
 import os
 import sys
 
-from robota.cli.subcommands import SUBCOMMANDS
+from robota.cli.subcommands import SUBCOMMANDS, is_subcommand
 
 # Stands for typing.TYPE_CHECKING, because importing typing takes time.
 TYPE_CHECKING = False
@@ -13,45 +13,46 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn, TextIO
 
+    from robota.config.launch_options import Additions
+
 HELP = frozenset({"-h", "--help"})
 # These run a session, whose clients write control sequences and sanitise text themselves.
-RUNNING_SESSIONS = frozenset({"demo", "answer"})
+RUNNING_SESSIONS = frozenset({"demo", "answer", "attach", "serve", "web"})
+# These do not get the mark of an agent here: they run no agents, connect to running sessions, which refuse marked
+# processes, or mark themselves later.
+NOT_MARKED = frozenset({"--version", "-V", "version", "ps", "inbox", "state", "answer", "attach", "stop", "web", "acp"})
 STANDARD_STREAMS = (0, 1, 2)
 HUNG_UP = 129  # 128 + SIGHUP: the terminal was closed
 
 
-def main(argv: "Sequence[str] | None" = None) -> int:
-    """Run the command line; returns the exit code."""
+def main(argv: "Sequence[str] | None" = None, additions: "Additions | None" = None) -> int:
+    """Run the command line; returns the exit code. `additions` are those of a program that embeds Robota."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-V"], ["version"]):
         from robota.version import VERSION
 
         print(f"robota {VERSION}")
         return 0
-    if arguments and arguments[0] not in SUBCOMMANDS and not HELP.isdisjoint(_options_in(arguments)):
+    if arguments and not is_subcommand(arguments) and not HELP.isdisjoint(_options_in(arguments)):
         arguments = ["help"]
     if set(arguments) in ({"--version", "--verbose"}, {"-V", "--verbose"}):
         from robota.cli.help.version_details import version_details
 
         print(version_details())
         return 0
-    if arguments and arguments[0] in SUBCOMMANDS:
+    if is_subcommand(arguments):
         from importlib import import_module
 
         if arguments[0] not in RUNNING_SESSIONS and (sys.stdout.isatty() or sys.stderr.isatty()):
             from robota.cli.guarded_terminal import guard_terminals
 
             guard_terminals()
-        module = import_module(SUBCOMMANDS[arguments[0]][0])
-        if hasattr(module, "FAMILY"):
-            from robota.cli.verb_command import run_family
+        from robota.cli.verb_command import run_family
 
-            return run_family(module.FAMILY, arguments[1:])
-        code: int = module.main(arguments[1:])
-        return code
+        return run_family(import_module(SUBCOMMANDS[arguments[0]][0]).FAMILY, arguments[1:])
     from robota.cli.run.prompt import run
 
-    return run(arguments)
+    return run(arguments, additions)
 
 
 def _options_in(arguments: "list[str]") -> "list[str]":
@@ -65,6 +66,7 @@ def entry() -> None:
     gc.disable()
     _replace_closed_streams()
     _ensure_utf8_mode()
+    _mark_as_agent()
     terminals = [stream for stream in STANDARD_STREAMS if os.isatty(stream)]
     try:
         code = main()
@@ -95,6 +97,14 @@ def _ensure_utf8_mode() -> None:
     own = "from robota.cli.main import entry; entry()"
     # -P: files of the workspace must not be imported as our modules.
     os.execv(sys.executable, [sys.executable, "-X", "utf8", "-P", "-c", own, *sys.argv[1:]])
+
+
+def _mark_as_agent() -> None:
+    """Let nothing that this process starts answer for the user: commands, hooks and servers run in many places."""
+    if NOT_MARKED.isdisjoint(sys.argv[1:2]):
+        from robota.workspace.agent_mark import mark_this_process
+
+        mark_this_process()
 
 
 def _replace_closed_streams() -> None:

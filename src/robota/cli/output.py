@@ -1,4 +1,4 @@
-"""Printing for people: sentences and columns as wide as the terminal, and values as indented JSON."""
+"""Prints sentences and columns as wide as the terminal, and values as indented JSON."""
 
 import sys
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def print_columns(rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_prose(text: str, indent: str = "") -> None:
-    """Print sentences: on a terminal broken between words, what goes on indented; in a pipe as they are."""
+    """Print sentences. On a terminal they are wrapped between words, with further lines indented."""
     print("\n".join(prose_lines(text, indent)))
 
 
@@ -36,7 +36,7 @@ def print_json(value: Any) -> None:
 
 
 def terminal_width() -> int | None:
-    """The columns of the terminal; None if standard output is none."""
+    """The columns of the terminal; None if standard output is not a terminal."""
     if not sys.stdout.isatty():
         return None
     from shutil import get_terminal_size
@@ -45,9 +45,10 @@ def terminal_width() -> int | None:
 
 
 def in_columns(rows: Sequence[Sequence[str]], width: int | None) -> list[str]:
-    """The rows as lines; a last column that is too wide is wrapped below itself.
+    """The rows as lines; if the last column is too wide, it is wrapped within its column.
 
-    A name that somebody else chose can neither steer a terminal nor look like two rows.
+    Control characters in a cell are made visible, so that a foreign name can neither steer the terminal nor look like
+    two rows.
     """
     rows = [[printable_name(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]

@@ -1,4 +1,4 @@
-"""Asking a person at a terminal: plain lines, nothing drawn."""
+"""Ask the user at a terminal: plain lines, and menus where rows can be redrawn."""
 
 import getpass
 import os
@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from threading import current_thread, main_thread
 
+from robota.cli.arrow_menu import can_show_menu, chosen_in_menu
 from robota.cli.output import print_prose, prose_lines, terminal_width
 
 WIDEST = 10_000
 
 
 class Cancelled(Exception):
-    """The person left with Ctrl+C or Ctrl+D."""
+    """The user left with Ctrl+C or Ctrl+D."""
 
 
 def at_terminal() -> bool:
@@ -44,7 +45,13 @@ def confirm(question: str, *, default: bool) -> bool:
 def choose(title: str, options: Sequence[str], *, names: Sequence[str] = (), default: int = 0) -> int:
     """The place of what was chosen by its number: of the options, a row each, or of the names behind them."""
     print_prose(title)
-    for row in _rows(options, names, (terminal_width() or WIDEST) - 1):
+    width = (terminal_width() or WIDEST) - 1
+    if can_show_menu(os.environ, len(options) + len(names)):
+        place = chosen_in_menu(list(_rows((*options, *names), (), width)), default)
+        if place is None:
+            raise Cancelled
+        return place
+    for row in _rows(options, names, width):
         print(row)
     while True:
         answer = ask("Number", str(default + 1))
@@ -56,15 +63,15 @@ def choose(title: str, options: Sequence[str], *, names: Sequence[str] = (), def
 def _rows(options: Sequence[str], names: Sequence[str], width: int) -> Iterator[str]:
     """One row an option, so that what was said above stays on the screen; names need half a row each."""
     for number, option in enumerate(options, 1):
-        yield _cut(f"  {number:>2}  {option}", width)
+        yield _cut_to_width(f"  {number:>2}  {option}", width)
     half = -(-len(names) // 2)
     for place in range(half):
         pair = [each for each in (place, place + half) if each < len(names)]
         cells = [f"  {len(options) + each + 1:>2}  {names[each]}" for each in pair]
-        yield _cut("".join(f"{cell:<{width // 2}}" for cell in cells).rstrip(), width)
+        yield _cut_to_width("".join(f"{cell:<{width // 2}}" for cell in cells).rstrip(), width)
 
 
-def _cut(row: str, width: int) -> str:
+def _cut_to_width(row: str, width: int) -> str:
     return row if len(row) <= width else row[: width - 1] + "…"
 
 

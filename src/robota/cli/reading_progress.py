@@ -1,4 +1,4 @@
-"""How far something is that reads long files, on one line of the terminal."""
+"""Shows the progress of reading long files, on one line of the terminal."""
 
 import sys
 import time
@@ -12,9 +12,9 @@ MEGABYTE: Final = 1_000_000
 
 
 class ReadingProgress:
-    """Tells how far it is when it has taken longer than `after_s`. Nothing is told where standard error is no terminal.
+    """Shows progress once reading has taken longer than `after_s`.
 
-    `size` is that of all that is read; it can also be told on the way.
+    Nothing is shown if standard error is not a terminal. `size` is the total size, which can also be set later.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ReadingProgress:
 
 @contextmanager
 def reading_progress(what: str, *logs: Path) -> Iterator[ReadingProgress]:
-    """Tells how far reading these files is, until it is done."""
+    """Show the progress of reading these files."""
     progress = ReadingProgress(what, sum(log.stat().st_size for log in logs if log.is_file()))
     try:
         yield progress

@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from inspect import iscoroutinefunction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,7 +30,7 @@ def run_family(family: Family, argv: Sequence[str]) -> int:
         arguments = parsed_arguments(options.verb, options)
         allowed = arguments.allowed_tools if isinstance(arguments, RunsCommands) else ()
         is_json = getattr(options, "json", None) is True  # an option of that name can mean something else
-        host = ShellHost(options.cwd, os.environ, is_json=is_json, allowed=allowed)
+        host = ShellHost(getattr(options, "cwd", Path()), os.environ, is_json=is_json, allowed=allowed)
         answer = _execute(options.verb, host, arguments)
         for notice in answer.notices:
             host.tell(notice)

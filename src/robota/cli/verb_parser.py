@@ -1,4 +1,4 @@
-"""The argument parser of a family of verbs, and of any sub-command."""
+"""The argument parser of a family of verbs."""
 
 import argparse
 import shlex
@@ -10,17 +10,17 @@ from typing import Any, TypeVar
 import msgspec
 
 from robota.cli.command_parser import CommandParser
+from robota.cli.declared_parser import add_option, add_positional
 from robota.cli.subcommands import SUBCOMMANDS
-from robota.commands.arguments import Declared, Kind, OptionArgument, PositionalArgument, declared, make_arguments
-from robota.commands.verb import (
-    ADDRESS,
-    Family,
+from robota.commands.arguments import make_arguments
+from robota.commands.verb import ADDRESS, Family, ProgramVerb, Verb
+from robota.config.arguments import (
+    Declared,
     HiddenOption,
     ProgramLine,
     RestOfLine,
     ShellCommand,
-    ValuesOption,
-    Verb,
+    declared,
 )
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
@@ -28,9 +28,7 @@ Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
 def subcommand_parser(name: str) -> CommandParser:
     """The argument parser of `robota NAME`."""
-    module = import_module(SUBCOMMANDS[name][0])
-    parser: CommandParser = family_parser(module.FAMILY) if hasattr(module, "FAMILY") else module.parser()
-    return parser
+    return family_parser(import_module(SUBCOMMANDS[name][0]).FAMILY)
 
 
 def read_options(family: Family, argv: Sequence[str]) -> argparse.Namespace:
@@ -74,7 +72,7 @@ def _command_name(verb: Verb[Any] | Family | None) -> str:
 
 
 def family_parser(family: Family) -> CommandParser:
-    """The argument parser of a family. Every verb also has `--cwd` and `--json`."""
+    """The argument parser of a family. Every verb of a workspace also has `--cwd` and `--json`."""
     parser = CommandParser(prog=f"robota {family.name}", description=family.about)
     if family.main is None:
         _add_verbs(parser, family)
@@ -99,62 +97,18 @@ def _add_verbs(parser: argparse.ArgumentParser, family: Family) -> None:
 def _add_arguments(parser: argparse.ArgumentParser, verb: Verb[Any]) -> None:
     arguments = declared(verb.arguments)
     parser.set_defaults(verb=verb)
-    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
-    if all(option.flag != "--json" for option in arguments.options):
+    if not isinstance(verb, ProgramVerb):
+        parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)")
+    if not isinstance(verb, ProgramVerb) and all(option.flag != "--json" for option in arguments.options):
         parser.add_argument("--json", action="store_true", help="print JSON")
     groups: dict[str, Any] = {"": parser}
     for option in arguments.options:
         if not isinstance(option.how, HiddenOption):
             if option.how.group not in groups:
                 groups[option.how.group] = parser.add_mutually_exclusive_group()
-            _add_option(groups[option.how.group], option)
+            add_option(groups[option.how.group], option)
     for positional in arguments.positionals:
-        _add_positional(parser, positional)
-
-
-def _add_positional(parser: argparse.ArgumentParser, argument: PositionalArgument) -> None:
-    is_many = isinstance(argument.how, RestOfLine) or argument.is_repeatable
-    parser.add_argument(
-        argument.name,
-        nargs=("+" if is_many else None) if argument.is_required else "*" if is_many else "?",
-        metavar=argument.how.metavar,
-        help=argument.how.help,
-        choices=argument.choices or None,
-        type=_converter(argument.kind),
-    )
-
-
-def _add_option(parser: Any, argument: OptionArgument) -> None:
-    flags = (*(each for each in argument.how.also if len(each) == 2), argument.flag)
-    flags += tuple(each for each in argument.how.also if each not in flags)
-    if argument.is_flag:
-        action = "store_false" if argument.is_on else "store_true"
-        parser.add_argument(*flags, dest=argument.name, action=action, help=argument.how.help)
-        return
-    is_many = isinstance(argument.how, ValuesOption)
-    parser.add_argument(
-        *flags,
-        dest=argument.name,
-        action="append" if argument.is_repeatable and not is_many else "store",
-        nargs="+" if is_many else None,
-        required=argument.is_required,
-        metavar=argument.how.metavar or None,
-        help=argument.how.help,
-        choices=argument.choices or None,
-        type=_converter(argument.kind),
-    )
-
-
-def _converter(kind: Kind) -> Any:
-    """A function that argparse calls with a text; its name is part of the message about a wrong one."""
-
-    def convert(text: str) -> str | int | float:
-        if not kind.is_valid(text):
-            raise ValueError(text)
-        return text if kind is Kind.TEXT else float(text) if kind is Kind.NUMBER else int(text)
-
-    convert.__name__ = kind.value
-    return convert
+        add_positional(parser, positional)
 
 
 def parsed_arguments(verb: Verb[Arguments], options: argparse.Namespace) -> Arguments:
@@ -162,10 +116,12 @@ def parsed_arguments(verb: Verb[Arguments], options: argparse.Namespace) -> Argu
     arguments = declared(verb.arguments)
     given = {each.name: getattr(options, each.name, None) for each in arguments.all}
     values = {name: value for name, value in given.items() if value not in (None, [])}
-    return make_arguments(verb.arguments, {name: _joined(arguments, name, value) for name, value in values.items()})
+    return make_arguments(
+        verb.arguments, {name: _as_one_string(arguments, name, value) for name, value in values.items()}
+    )
 
 
-def _joined(arguments: Declared, name: str, value: Any) -> Any:
+def _as_one_string(arguments: Declared, name: str, value: Any) -> Any:
     """The words of an argument that is a text or a command as one string."""
     how = next((each.how for each in arguments.positionals if each.name == name), None)
     if isinstance(how, ShellCommand):

@@ -1,17 +1,16 @@
-"""The built-in slash commands. What they are is read from an index; a family is imported when it is used."""
+"""The built-in slash commands. They are listed in an index; a family is imported when it is used."""
 
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from robota.commands.command import SlashCommand
+from robota.commands.command_index import IndexedCommand, indexed_commands
+from robota.commands.effect import Effect
 from robota.commands.host import CommandHost
 from robota.protocol.commands import Refused
-from robota.protocol.slash_commands import CommandOutcome, CommandSource, SlashCommandInfo, SubcommandInfo
+from robota.protocol.slash_commands import CommandOutcome, CommandSource, SubcommandInfo
 
 # The modules of `commands`, in the order in which `/help` lists their commands.
 MODULES: Final = (
@@ -27,6 +26,8 @@ MODULES: Final = (
     "families.sessions",
     "families.state",
     "conversation.workspace",
+    "conversation.background",
+    "conversation.agents",
     "families.proof.why",
     "families.proof.audit",
     "families.proof.report",
@@ -35,6 +36,7 @@ MODULES: Final = (
     "families.mcp",
     "families.hooks",
     "families.skills",
+    "families.agents",
     "families.tool",
     "families.instructions",
     "families.trust",
@@ -45,17 +47,9 @@ MODULES: Final = (
     "families.intents",
     "families.worktrees",
     "conversation.appearance",
+    "conversation.key_bindings",
     "conversation.output_style",
 )
-# Written by `make reference`, so that a list of all commands does not import all families.
-INDEX: Final = Path(__file__).with_name("index.json")
-
-
-class IndexedCommand(msgspec.Struct, frozen=True):
-    """A command, and its module."""
-
-    module: str
-    info: SlashCommandInfo
 
 
 class BuiltinCommands:
@@ -78,10 +72,14 @@ class BuiltinCommands:
             def complete(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
                 return loaded().complete(before)
 
-            return SlashCommand(info=indexed.info, run=run, complete=complete, load_info=lambda: loaded().info)
+            def effect(arguments: str) -> Effect:
+                return loaded().effect(arguments)
 
-        index = msgspec.json.decode(INDEX.read_bytes(), type=list[IndexedCommand])
-        self._commands = tuple(map(indexed_command, index))
+            return SlashCommand(
+                info=indexed.info, run=run, effect=effect, complete=complete, load_info=lambda: loaded().info
+            )
+
+        self._commands = tuple(map(indexed_command, indexed_commands()))
 
     def commands(self) -> Iterable[SlashCommand]:
         return self._commands

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from robota.commands.effect import EffectOf
 from robota.engine.session.session import Session
 from robota.protocol.asks.answer import Say
 from robota.protocol.commands import AskResponse, NewTask, QueueMessage, Refused
@@ -31,7 +32,7 @@ def no_completion(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
 
 
 class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command. `run` gets the text after its name, stripped.
+    """A command. `run` gets the text after its name, stripped, and `effect` says what that would do.
 
     `complete` returns candidates for the next argument after the given ones, besides the sub-commands. It runs in a
     thread and may read files. `load_info` adds to the info what only this session has, such as its modes.
@@ -39,6 +40,7 @@ class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
 
     info: SlashCommandInfo
     run: Run
+    effect: EffectOf
     complete: CompleteArguments = no_completion
     load_info: Callable[[], SlashCommandInfo] | None = None
 

@@ -17,9 +17,10 @@ from robota.protocol.commands import (
 )
 from robota.protocol.completion import PromptCompletion
 from robota.protocol.events import Event
-from robota.protocol.slash_commands import CommandList, SlashCommandInfo, typed_order
+from robota.protocol.slash_commands import CommandList, CommandSource, SlashCommandInfo, typed_order
 
 if TYPE_CHECKING:
+    from robota.commands.command import SlashCommand
     from robota.commands.registry import CommandRegistry
 
 CompletePromptHandler = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
@@ -37,12 +38,17 @@ class CommandSession:
         complete: CompletePromptHandler,
         *,
         has_model: bool,
+        attended: bool,
     ) -> None:
-        """The registry is loaded with the first command. Without a model, commands that need one are refused."""
+        """The registry is loaded with the first command.
+
+        Without a model, commands that need one are refused; where nobody attends, those that change something.
+        """
         self._session = session
         self._load_registry = load_registry
         self._complete = complete
         self._has_model = has_model
+        self._attended = attended
 
     @cached_property
     def _registry(self) -> "CommandRegistry":
@@ -62,8 +68,8 @@ class CommandSession:
 
     async def _receipt(self, command: RunSlashCommand | ListSlashCommands | CompletePrompt) -> Receipt:
         match command:
-            case RunSlashCommand(line=line):
-                return await self._run(line)
+            case RunSlashCommand(line=line, as_prompt=as_prompt):
+                return await self._run(line, as_prompt=as_prompt)
             case ListSlashCommands():
                 return Accepted(outcome=CommandList(commands=self.commands))
             case CompletePrompt():
@@ -74,7 +80,7 @@ class CommandSession:
     def events(self) -> AsyncIterator[Event]:
         return self._session.events()
 
-    async def _run(self, line: str) -> Receipt:
+    async def _run(self, line: str, *, as_prompt: bool) -> Receipt:
         typed = typed_order(line)
         if typed is None:
             return NO_COMMAND
@@ -96,5 +102,17 @@ class CommandSession:
                 code="task_busy",
                 message=f"/{command.info.name} is not available while the agent is working. Nothing was changed.",
             )
+        if (refusal := self._refusal_of_change(command, typed.arguments, as_prompt=as_prompt)) is not None:
+            return refusal
         outcome = await command.run(typed.arguments)
         return outcome if isinstance(outcome, Refused) else Accepted(outcome=outcome)
+
+    def _refusal_of_change(self, command: "SlashCommand", arguments: str, *, as_prompt: bool) -> Refused | None:
+        """The refusal of what would change something, if nobody is known to want it.
+
+        Commands of the program that opened the session are its own: it knows which texts it sends as prompts.
+        """
+        is_own = command.info.source is CommandSource.PROGRAM
+        if self._attended and (is_own or not as_prompt):
+            return None
+        return self._registry.refuse_unattended(command, arguments)

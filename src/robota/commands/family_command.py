@@ -8,20 +8,23 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.commands.arguments import declared, hint_of, written
+from robota.commands.arguments import hint_of, written
 from robota.commands.command import SlashCommand
+from robota.commands.effect import Effect, MakesChanges, Reads
 from robota.commands.typed_words import parse_typed
 from robota.commands.verb import (
     Answer,
-    AttendedVerb,
+    ConversationVerb,
     Family,
     NeedsAgreement,
+    ReadingVerb,
     SessionRefused,
     ShellVerb,
     Verb,
     WrongArguments,
 )
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import ChangingOption, declared
 from robota.protocol.commands import Refused
 from robota.protocol.slash_commands import (
     CommandChoice,
@@ -34,7 +37,7 @@ from robota.protocol.slash_commands import (
 from robota.protocol.views import PartsView, SimpleView, TextView
 from robota.text.visible import single_line
 
-UNATTENDED: Final = "nobody attends this conversation, and its prompt may come from elsewhere. Nothing was changed"
+MAX_LINE: Final = 300
 
 
 def family_command(family: Family, host: VerbHost) -> SlashCommand:
@@ -46,7 +49,10 @@ def family_command(family: Family, host: VerbHost) -> SlashCommand:
     def complete(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
         return _complete(family, host, before)
 
-    return SlashCommand(info=info_of(family), run=run, complete=complete)
+    def effect(typed: str) -> Effect:
+        return _effect(family, typed)
+
+    return SlashCommand(info=info_of(family), run=run, effect=effect, complete=complete)
 
 
 def info_of(family: Family) -> SlashCommandInfo:
@@ -67,8 +73,6 @@ async def _run(family: Family, host: VerbHost, typed: str) -> CommandOutcome | R
         return call
     if isinstance(call.verb, ShellVerb):
         return _only_in_shell(call, call.verb.reason)
-    if isinstance(call.verb, AttendedVerb) and (host.opened is None or not host.opened.options.launch.attended):
-        return _only_in_shell(call, UNATTENDED)
     notices: list[str] = []
     try:
         answer = await _execute(call.verb, _with_notices(host, notices), parse_typed(call.verb, call.rest))
@@ -106,9 +110,28 @@ def _beside(outcome: CommandOutcome, notices: tuple[str, ...]) -> CommandOutcome
     return CommandShown(view=PartsView(parts=(*parts, below))) if parts else outcome
 
 
+def _effect(family: Family, typed: str) -> Effect:
+    call = _call(family, typed, f"/{family.name}")
+    if isinstance(call, Refused) or isinstance(call.verb, ShellVerb):
+        return Reads()  # it is refused with its reason
+    try:
+        arguments = parse_typed(call.verb, call.rest)
+    except WrongArguments:
+        return Reads()  # they are refused with the usage
+    if isinstance(call.verb, ReadingVerb) and not _has_changing_option(arguments):
+        return Reads()
+    return MakesChanges(f"robota, and type {call.line}" if isinstance(call.verb, ConversationVerb) else call.in_shell)
+
+
+def _has_changing_option(arguments: msgspec.Struct) -> bool:
+    """Whether an option is given with which the verb changes something."""
+    options = [each for each in declared(type(arguments)).options if isinstance(each.how, ChangingOption)]
+    return any(getattr(arguments, option.name) for option in options)
+
+
 def _only_in_shell(call: "_Call", reason: str) -> Refused:
-    line = f"robota {call.line.removeprefix('/')} {call.rest}".strip()
-    return Refused(code="only_in_shell", message=f"{call.line} works only in a shell: {reason}. There: {line}")
+    message = f"{call.line} works only in a shell: {reason}. There: {call.in_shell}"
+    return Refused(code="only_in_shell", message=message)
 
 
 def _choice(pending: NeedsAgreement, line: str) -> CommandChoice:
@@ -130,6 +153,18 @@ class _Call(msgspec.Struct, frozen=True):
     @property
     def usage(self) -> str:
         return f"{self.line} {hint_of(self.verb)}"
+
+    @property
+    def in_shell(self) -> str:
+        """The line for a shell, quoted, because the words may come from somebody else."""
+        return f"robota {self.line.removeprefix('/')} {self._quoted()}".strip()
+
+    def _quoted(self) -> str:
+        try:
+            words = shlex.join(shlex.split(self.rest))
+        except ValueError:
+            return hint_of(self.verb)  # a text with an apostrophe
+        return words if words == single_line(words, MAX_LINE) else hint_of(self.verb)
 
 
 def _call(family: Family, typed: str, line: str) -> _Call | Refused:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.app.intents import IntentPlace, place_of_intents, trace_killed_sessions
+from robota.app.intents import IntentDirectories, intent_directories, trace_killed_sessions
 from robota.commands.verb_host import VerbHost
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import user_directory
@@ -31,6 +31,7 @@ from robota.text.visible import single_line
 if TYPE_CHECKING:
     from robota.contracts.hook import SessionHooks
     from robota.engine.calls.executor import Executed
+    from robota.workspace.confinement import Confinement
 
 UNGUARDED: Final = (
     " This session was started without intents and is not guarded by them. Leave it and resume it: robota -c."
@@ -71,11 +72,11 @@ class IntentAccess(msgspec.Struct, frozen=True, kw_only=True):
     def find(self, id: str) -> Intent:
         """The intent with this id. Raises `IntentProblem`."""
         intents = self.files.intents()
-        found = next((each for each in intents if each.id == id), None)
-        if found is None:
-            known = ", ".join(each.id for each in intents) or "none"
-            raise CannotBeDone(f"There is no intent {single_line(id, 80)}. Available: {known}")
-        return found
+        intent = next((each for each in intents if each.id == id), None)
+        if intent is None:
+            ids = ", ".join(each.id for each in intents) or "none"
+            raise CannotBeDone(f"There is no intent {single_line(id, 80)}. Available: {ids}")
+        return intent
 
     def traced(self) -> dict[str, TracedIntent]:
         """The intents by the trace; empty if it cannot be read."""
@@ -93,8 +94,8 @@ class IntentAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 def open_intents(host: VerbHost, approved: Collection[str] = ()) -> IntentAccess:
     """The intents of a workspace. The user has approved the criteria in `approved`. Raises `ConfigError`."""
-    place = place_of_intents(host.root) or IntentPlace(home=host.root, top=host.root)
-    root, home = place.top, place.home
+    directories = intent_directories(host.root) or IntentDirectories(home=host.root, top=host.root)
+    root, home = directories.top, directories.home
     launch = msgspec.structs.replace(host.launch, cwd=root)  # criteria are written for the top
     user = user_directory(host.env)
     is_guarded = host.opened is None or host.opened.services.hooks.context is not None
@@ -110,7 +111,7 @@ def open_intents(host: VerbHost, approved: Collection[str] = ()) -> IntentAccess
         logs=logs,
         run=partial(_run, launch, host.env, approved=approved),
         timestamp=timestamp,
-        complete_trace=lambda: trace_killed_sessions(place, host.env),
+        complete_trace=lambda: trace_killed_sessions(directories, host.env),
         caveat="" if is_guarded else UNGUARDED,
     )
 
@@ -153,9 +154,14 @@ class _ApprovedCommands:
         self._commands = commands
 
     def judge(
-        self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
+        self,
+        subject: Subject,
+        mode: PermissionMode,
+        grants: Sequence[str],
+        denials: Sequence[str] = (),
+        confinement: "Confinement | None" = None,
     ) -> Verdict:
-        verdict = self._policy.judge(subject, mode, grants, denials)
+        verdict = self._policy.judge(subject, mode, grants, denials, confinement)
         command = subject.touches.command
         if (
             verdict.decision is Decision.ASK

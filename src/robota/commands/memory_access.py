@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from robota.app.knowledge.memory import LazyMemory, MemoryPlace, open_memories
+from robota.app.knowledge.memory import LazyService, MemoryDirectories, open_memories
 from robota.app.session import OpenSession
 from robota.app.tool_call import command_passed, session_for_calls
 from robota.commands.verb_host import VerbHost
@@ -34,7 +34,7 @@ def open_memory(host: VerbHost) -> MemoryAccess:
     """The memory of a conversation or of a shell. Raises `ConfigError`."""
     opened = host.opened
     redactor = Redactor(secret_variables(host.env)) if opened is None else opened.services.redactor
-    memories = open_memories(host.settings, MemoryPlace(root=host.root, kept_in=host.kept_in), host.env, redactor)
+    memories = open_memories(host.settings, MemoryDirectories(root=host.root, kept_in=host.kept_in), host.env, redactor)
     return MemoryAccess(
         memories=memories,
         used=lambda: _used(memories, opened),
@@ -47,7 +47,7 @@ def _used(memories: Memories, opened: OpenSession | None) -> UsedMemory:
     if opened is None:
         return SessionMemory(memories, "", saves_at_once=False).used
     memory = opened.services.memory
-    return memory.memory.used if isinstance(memory, LazyMemory) else UsedMemory()
+    return memory.service.used if isinstance(memory, LazyService) else UsedMemory()
 
 
 def _origin(opened: OpenSession) -> MemoryOrigin:

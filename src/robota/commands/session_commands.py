@@ -38,7 +38,13 @@ def with_commands(opened: OpenSession, env: Mapping[str, str]) -> CommandSession
     async def complete(request: CompletePrompt) -> PromptCompletion:
         return await completer().complete(request.text, request.caret, request.limit)
 
-    return CommandSession(opened.session, registry, complete, has_model=opened.options.model != NO_MODEL.model)
+    return CommandSession(
+        opened.session,
+        registry,
+        complete,
+        has_model=opened.options.model != NO_MODEL.model,
+        attended=opened.options.launch.attended,
+    )
 
 
 def _registry(opened: OpenSession, host: "CommandHost") -> "CommandRegistry":
@@ -47,6 +53,10 @@ def _registry(opened: OpenSession, host: "CommandHost") -> "CommandRegistry":
 
     providers: list[CommandProvider] = [BuiltinCommands(host)]
     services = opened.services
+    if own := opened.options.launch.additions.commands:
+        from robota.commands.registry import ProgramCommands
+
+        providers.append(ProgramCommands(own))
     if services.knowledge is not None:
         providers.append(PromptCommands(opened.session, CommandSource.SKILL, services.knowledge.commands))
     if services.prompts is not None:
@@ -65,10 +75,10 @@ def _completer(registry: "CommandRegistry", opened: OpenSession, host: "CommandH
         if typed.startswith(SESSION):
             from robota.commands.stored_sessions import StoredSessions
 
-            known = {f"{SESSION}{id}": title for id, title in StoredSessions(host).newest().items()}
+            sessions = {f"{SESSION}{id}": title for id, title in StoredSessions(host).newest().items()}
         else:
-            known = MENTION_WORDS
-        return {name: description for name, description in known.items() if name.startswith(typed)}
+            sessions = MENTION_WORDS
+        return {name: description for name, description in sessions.items() if name.startswith(typed)}
 
     files = opened.services.files
     return Completer(CommandWords(registry), MentionWords(files, FileList(files.root), words))

@@ -45,30 +45,30 @@ class StoredSessions:
 
     def search(self, words: str) -> tuple[CommandOption, ...]:
         """The sessions that contain these words, best first, as options."""
-        found = search_sessions(self._others(), SearchQuery(words=words, limit=MAX_OPTIONS), self._user, _ignore)
-        return tuple(_option(each.session, f"{_title(each.session)}{_passage(each)}") for each in found)
+        matches = search_sessions(self._others(), SearchQuery(words=words, limit=MAX_OPTIONS), self._user, _ignore)
+        return tuple(_option(each.session, f"{_title(each.session)}{_passage(each)}") for each in matches)
 
     def resolve(self, words: str) -> SessionWanted | Refused:
         """The session that an id or words resolve to, or a refusal if it cannot be resumed from here."""
         try:
-            found = find_catalogued(self._others(), words)
+            session = find_catalogued(self._others(), words)
         except LogError as error:
             return Refused(code="no_session", message=str(error))
-        label = f"The session {found.id} ({_title(found)})"
-        if not found.is_own:
+        label = f"The session {session.id} ({_title(session)})"
+        if not session.is_own:
             why = f"{label} was not written on this machine in this directory. Nothing was changed. "
-            how = f"To review it, exit and run: robota --resume {found.id}"
+            how = f"To review it, exit and run: robota --resume {session.id}"
             return Refused(code="foreign_session", message=why + how)
-        if found.is_live:
+        if session.is_live:
             return Refused(code="session_in_use", message=f"{label} is open in another process. Close it there first.")
-        return SessionWanted(session_id=found.id)
+        return SessionWanted(session_id=session.id)
 
     def newest_rows(self, session_id: str) -> RowsShown | Refused:
         """The newest rows of a session, as a preview."""
-        found = next((each for each in self._others() if each.id == session_id), None)
-        if found is None:
+        session = next((each for each in self._others() if each.id == session_id), None)
+        if session is None:
             return Refused(code="no_session", message=f"There is no session {single_line(session_id)}.")
-        return newest_rows_of(found)
+        return newest_rows_of(session)
 
     def _others(self) -> tuple[CataloguedSession, ...]:
         """The sessions other than this one with at least one turn, newest first."""

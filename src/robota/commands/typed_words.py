@@ -7,17 +7,18 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from robota.commands.arguments import Declared, OptionArgument, declared, make_arguments
-from robota.commands.verb import (
-    ADDRESS,
+from robota.commands.arguments import make_arguments
+from robota.commands.verb import ADDRESS, Verb, WrongArguments
+from robota.config.arguments import (
+    Declared,
     ListOption,
+    OptionArgument,
     ProgramLine,
     RestOfLine,
     ShellCommand,
     ShellOption,
     TextOption,
-    Verb,
-    WrongArguments,
+    declared,
 )
 
 DASHES: Final = "--"
@@ -31,17 +32,17 @@ def parse_typed(verb: Verb[Arguments], typed: str) -> Arguments:
 
     A verb that takes text reads its words as they are typed; others read quotes as a shell does.
     """
-    found = declared(verb.arguments)
-    reader = _Reader(found)
-    options, dashes, command = _at_dashes(typed) if _takes_command(found) else ("", "", "")
+    fields = declared(verb.arguments)
+    reader = _Reader(fields)
+    options, dashes, command = _at_dashes(typed) if _takes_command(fields) else ("", "", "")
     if dashes:
         reader.read_words(_split(options))
         reader.read_words([command])
-    elif any(isinstance(each.how, RestOfLine) for each in found.positionals):
+    elif any(isinstance(each.how, RestOfLine) for each in fields.positionals):
         reader.read_text(typed)
     else:
         reader.read_words(_split(typed))
-    for each in found.all:
+    for each in fields.all:
         if each.is_required and each.name not in reader.values:
             raise WrongArguments(f"{verb.name} needs {each.description}.")
     return make_arguments(verb.arguments, reader.values)
@@ -52,7 +53,7 @@ def _takes_command(found: Declared) -> bool:
 
 
 def _at_dashes(typed: str) -> tuple[str, str, str]:
-    """What is typed before `--`, the dashes, and the command behind them."""
+    """Splits a line into the part before `--`, the dashes, and the command after them."""
     parts = re.split(rf"(?:^|\s)({DASHES})(?:\s|$)", typed, maxsplit=1)
     return (parts[0], parts[1], parts[2].strip()) if len(parts) > 1 else (typed, "", "")
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 import msgspec
 
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import ShellOption
 from robota.config.errors import ConfigError
 from robota.log.errors import LogError
-from robota.protocol.slash_commands import CommandOutcome, CommandShown, SubcommandInfo
+from robota.protocol.slash_commands import CommandOutcome, CommandShown
 from robota.protocol.views import PartsView, SimpleView, TableView, TextView, View
 
 if TYPE_CHECKING:
@@ -25,60 +26,6 @@ FAILED: Final = 1
 USAGE: Final = 2
 CONFIGURATION: Final = 3
 ADDRESS: Final = ("http://", "https://")
-
-Complete = Callable[[VerbHost], Iterable[SubcommandInfo]]
-
-
-class Positional(msgspec.Struct, frozen=True):
-    """An argument without a name. `complete` lists its values; it runs in a thread and may read files."""
-
-    metavar: str
-    help: str | None = None
-    complete: Complete | None = None
-
-
-class RestOfLine(Positional, frozen=True):
-    """The last positional argument: several words. In a slash command, it is the rest of the line as typed."""
-
-
-class ShellCommand(RestOfLine, frozen=True):
-    """A shell command: in a shell, words that are quoted again and may follow `--`."""
-
-
-class ProgramLine(Positional, frozen=True):
-    """A URL, or a program with its arguments: from the first word of the program on, everything belongs to it."""
-
-
-class Option(msgspec.Struct, frozen=True):
-    """An argument with a name: a flag if it is a bool, repeatable if it is a tuple.
-
-    At most one option of a `group` can be given. `also` are other spellings.
-    """
-
-    help: str = ""
-    metavar: str = ""
-    also: tuple[str, ...] = ()
-    group: str = ""
-
-
-class ShellOption(Option, frozen=True):
-    """An option that only the sub-command has."""
-
-
-class HiddenOption(Option, frozen=True):
-    """An option of the slash command that no help mentions: lines that the program offers use it."""
-
-
-class TextOption(Option, frozen=True):
-    """An option whose value, in a slash command, is the rest of the line as typed."""
-
-
-class ListOption(Option, frozen=True):
-    """A repeatable option. In a slash command, its values can also follow `--`."""
-
-
-class ValuesOption(ShellOption, frozen=True):
-    """An option that takes several values at once, and that only the sub-command has."""
 
 
 class NeedsAgreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,13 +100,12 @@ class SessionRefused(Exception):
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 Run = Callable[[VerbHost, Arguments], Answer | Awaitable[Answer]]
-# A number from 1.
-Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Verb(msgspec.Struct, Generic[Arguments], frozen=True):
     """A name, typed arguments, and a function, or `module:name` of one that is imported when the verb runs.
 
+    It may change something, so that only a shell and an attended conversation have it, unless it is a `ReadingVerb`.
     In a conversation, the function runs in a thread unless it is a coroutine function. `hint` replaces the usage that
     the arguments give.
     """
@@ -186,10 +132,14 @@ class ShellVerb(Verb[Arguments], Generic[Arguments], frozen=True):
     reason: str = ""
 
 
-class AttendedVerb(Verb[Arguments], Generic[Arguments], frozen=True):
-    """A verb that changes what Robota obeys, trusts or runs, which a conversation has only if a user attends it.
+class ProgramVerb(ShellVerb[Arguments], Generic[Arguments], frozen=True):
+    """A verb of `robota` itself, which has no workspace and no data: it takes neither `--cwd` nor `--json`."""
 
-    The prompt of an unattended run may be a text of somebody else, such as an issue. A shell has the verb too.
+
+class ReadingVerb(Verb[Arguments], Generic[Arguments], frozen=True):
+    """A verb that only shows something, unless a `ChangingOption` is given.
+
+    A conversation that nobody attends has no other verbs.
     """
 
 
@@ -197,8 +147,12 @@ class ConversationVerb(Verb[Arguments], Generic[Arguments], frozen=True):
     """A verb that only the slash command has."""
 
 
-class MenuVerb(ConversationVerb[Arguments], Generic[Arguments], frozen=True):
-    """A verb of the slash command that no help mentions: lines that the program offers use it."""
+class ReadingConversationVerb(ReadingVerb[Arguments], ConversationVerb[Arguments], Generic[Arguments], frozen=True):
+    """A verb that only the slash command has, and that only shows something."""
+
+
+class MenuVerb(ReadingConversationVerb[Arguments], Generic[Arguments], frozen=True):
+    """A choice of the slash command that no help mentions: lines that the program offers use it."""
 
 
 class NoArguments(msgspec.Struct, frozen=True):
@@ -245,7 +199,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def in_conversation(self) -> "tuple[Verb[Any] | Family, ...]":
-        """The verbs of the slash command that users are told about."""
+        """The verbs of the slash command that help lists."""
         return tuple(verb for verb in self.verbs if not isinstance(verb, ShellVerb | MenuVerb))
 
     @property
@@ -280,6 +234,11 @@ def told(text: str, data: Any = None, *, ok: bool = True) -> Answer:
 def printed(output: PagedOutput | RawOutput, data: Any = None, *, ok: bool = True) -> Answer:
     """An answer that only a shell can print."""
     return msgspec.structs.replace(told("", data, ok=ok), output=output)
+
+
+def ended(exit_code: int) -> Answer:
+    """The answer of a verb that has shown everything while it ran."""
+    return Answer(outcome=CommandShown(view=TextView(text="")), output=RawOutput(()), exit_code=exit_code)
 
 
 def raw(text: str, data: Any = None, *, ok: bool = True) -> Answer:

@@ -65,7 +65,7 @@ class VerbHost(Protocol):
 
     @property
     def can_ask(self) -> bool:
-        """Whether a user is there who can be asked at once."""
+        """Whether a user can be asked now."""
         ...
 
     def say(self, text: str) -> None:

@@ -1,120 +1,119 @@
 """The options of a session start, and the settings that result from them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
+from robota.config.arguments import Count, Money, Option
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
 from robota.config.settings.environment_layer import switched
 from robota.config.settings.load import Settings, load_settings, refuse_errors, refuse_untrusted
-from robota.config.settings.schema import Completion, SettingsFile
+from robota.config.settings.schema import Completion, Effort, SettingsFile
 from robota.protocol.permission_mode import PermissionMode
 
 
-class Flag(msgspec.Struct, frozen=True):
-    """How a field of the options is given on the command line: under its own name, or as `spelling`.
-
-    A `bool` takes no value; a tuple is repeatable, unless `read` makes it from one value. `section` is a heading of the
-    help.
-    """
-
-    section: str
-    help: str
-    metavar: str | None = None
-    spelling: tuple[str, ...] = ()
-    read: Callable[[str], Any] | None = None
+class TaskOption(Option, frozen=True):
+    """An option of `robota`, listed in its help among those of a task."""
 
 
-class FlagWithOptionalValue(Flag, frozen=True):
-    """A flag that can be given without its value, which is empty then."""
+class SessionOption(Option, frozen=True):
+    """An option of `robota`, listed in its help among those of sessions."""
 
 
-def _positive(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    if number < 1:
-        raise ValueError(f"{text!r} is not a positive whole number")
-    return number
+class Additions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program that embeds Robota adds to a session. `Embedding` has the types, which are not known here."""
+
+    provider_definitions: tuple[Any, ...] = ()
+    tools: tuple[Any, ...] = ()
+    commands: tuple[Any, ...] = ()
+    hook_rules: tuple[Any, ...] = ()
+    prompt_parts: tuple[str, ...] = ()
 
 
-def _amount(text: str) -> float:
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = 0.0
-    if not 0 < amount < float("inf"):
-        raise ValueError(f"{text!r} is not an amount of money")
-    return amount
+class PromptAuthor(StrEnum):
+    """Who wrote the prompts of a session, as far as is known."""
 
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name for name in text.split(",") if name)
+    USER = "user"
+    # A text that was piped in or that a program sends, such as an issue. It grants nothing, and nothing of it is taken
+    # for a wish of the user.
+    ANYBODY = "anybody"
 
 
 class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a session start. Those with a `Flag` are options of the command line, too."""
+    """The options of a session start. Those with an `Option` are options of the command line, too."""
 
-    cwd: Annotated[Path, Flag("task", "directory to work in", "DIR", read=Path)] = Path()
-    kept_in: Path | None = None  # the project whose directory holds the session, if it works elsewhere
-    provider: Annotated[str | None, Flag("task", "provider profile to use", "NAME")] = None
-    profile: Profile | None = None  # replaces the profiles of the settings completely
-    model: Annotated[str | None, Flag("task", "model to use instead of the profile's", "MODEL")] = None
-    fallback_models: Annotated[
-        tuple[str, ...], Flag("task", "models to try when the first one fails", "A,B", ("--fallback-model",), _names)
+    cwd: Annotated[Path, TaskOption("directory to work in", "DIR")] = Path()
+    add_dir: Annotated[
+        tuple[Path, ...], TaskOption("a further directory that the agent may read, and not change; repeatable", "DIR")
     ] = ()
+    kept_in: Path | None = None  # the project whose directory holds the session, if it works elsewhere
+    provider: Annotated[str | None, TaskOption("provider profile to use", "NAME")] = None
+    profile: Profile | None = None  # replaces the profiles of the settings completely
+    model: Annotated[str | None, TaskOption("model to use instead of the profile's", "MODEL")] = None
+    fallback_models: Annotated[
+        tuple[str, ...], TaskOption("models to try when the first one fails", "A,B", name="--fallback-model")
+    ] = ()
+    effort: Annotated[
+        Effort | None, TaskOption("how much the model thinks before it answers: low, medium or high", "HOW")
+    ] = None
     permission_mode: Annotated[
         PermissionMode | None,
-        Flag(
-            "task",
-            "plan (read-only), default (ask), acceptEdits (edit without asking) or bypassPermissions (never ask)",
+        TaskOption(
+            "plan (read-only), default (ask), acceptEdits (edit without asking), "
+            "confined (also run what the sandbox confines) or bypassPermissions (never ask)",
             "MODE",
         ),
     ] = None
     allowed_tools: Annotated[
         tuple[str, ...],
-        Flag(
-            "task",
+        TaskOption(
             "calls that may run without asking, for example 'Bash(pytest *)'",
             "RULES",
-            ("--allowed-tools", "--allowedTools"),
+            ("--allowedTools",),
         ),
     ] = ()
     disallowed_tools: Annotated[
         tuple[str, ...],
-        Flag("task", "calls that never run", "RULES", ("--disallowed-tools", "--disallowedTools")),
+        TaskOption("calls that never run", "RULES", ("--disallowedTools",)),
     ] = ()
-    mode: Annotated[
-        str | None, Flag("task", "start in this mode: code, architect, ask, debug, orchestrator", "SLUG")
+    agent: Annotated[
+        str | None, TaskOption("work as this agent: with its instructions, tools, model and limits", "NAME")
     ] = None
-    max_turns: Annotated[int | None, Flag("task", "stop after N requests to the model", "N", read=_positive)] = None
+    mode: Annotated[str | None, TaskOption("start in this mode: code, architect, ask, debug, orchestrator", "SLUG")] = (
+        None
+    )
+    max_turns: Annotated[Count | None, TaskOption("stop after N requests to the model", "N")] = None
     max_cost: Annotated[
-        float | None, Flag("task", "stop once the task has cost this much", "USD", ("--max-budget-usd",), _amount)
+        Money | None, TaskOption("stop once the task has cost this much", "USD", name="--max-budget-usd")
     ] = None
     completion: Annotated[
         Completion | None,
-        Flag(
-            "task",
+        TaskOption(
             "implicit (a reply without tool calls is the answer) or explicit (the model must call attempt_completion)",
             "HOW",
         ),
     ] = None
-    system_prompt: Annotated[str | None, Flag("task", "replace the system prompt", "TEXT")] = None
+    system_prompt: Annotated[str | None, TaskOption("replace the system prompt", "TEXT")] = None
     append_system_prompt: Annotated[
         str | None,
-        Flag("task", "append to the system prompt; @NAME appends .robota/prompts/NAME.md, @PATH a file", "TEXT"),
+        TaskOption("append to the system prompt; @NAME appends .robota/prompts/NAME.md, @PATH a file", "TEXT"),
     ] = None
     settings: dict[str, Any] = {}  # from the command line; they override those of files
     language: Annotated[
-        str | None, Flag("task", "language of the answers; without a prompt, saved as the default", "LANGUAGE")
+        str | None, TaskOption("language of the answers; without a prompt, saved as the default", "LANGUAGE")
     ] = None
-    require_trust: Annotated[bool, Flag("task", "refuse to start in an untrusted workspace")] = False
+    require_trust: Annotated[bool, TaskOption("refuse to start in an untrusted workspace")] = False
     resumes: Path | None = None  # the directory of the session to resume
-    session_id: Annotated[str | None, Flag("sessions", "id of the new session", "ID")] = None
-    name: Annotated[str | None, Flag("sessions", "name of the session", "NAME", ("-n", "--name"))] = None
+    session_id: Annotated[str | None, SessionOption("id of the new session", "ID")] = None
+    name: Annotated[str | None, SessionOption("name of the session", "NAME", ("-n",))] = None
     attended: bool = True
+    prompt_author: PromptAuthor = PromptAuthor.USER
     needs_model: bool = True  # not needed for a single tool call
+    additions: Additions = Additions()
 
 
 def workspace_root(cwd: Path) -> Path:
@@ -145,6 +144,7 @@ def _flags(launch: LaunchOptions) -> dict[str, Any]:
         "currentProvider": launch.provider,
         "model": launch.model,
         "fallbackModels": list(launch.fallback_models) or None,
+        "effort": launch.effort,
         "language": launch.language,
         "completion": launch.completion,
         "permissions": {"defaultMode": launch.permission_mode} if launch.permission_mode else None,

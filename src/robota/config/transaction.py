@@ -81,7 +81,7 @@ class Transaction:
         self._written[name] = (data, mode)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
         self._written.pop(name, None)
         self._removed.add(name)
 

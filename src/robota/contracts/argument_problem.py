@@ -1,7 +1,9 @@
-"""What is wrong with the arguments of a call, in words for a model, instead of those of the library that found it."""
+"""Describes invalid arguments of a call to a model, in plainer words than the library that found them."""
 
 import re
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 TYPES: Final = {
     "str": "a text",
@@ -17,19 +19,31 @@ EXPECTED: Final = re.compile(r"Expected `([^`]+)`(.*?)(?:, got `([^`]+)`)?", re.
 CHOICE: Final = re.compile(r"Invalid enum value (.+)", re.DOTALL)
 
 
-def problem_in_words(error: str) -> str:
+def problem_in_words(error: str, params: type[msgspec.Struct]) -> str:
     """The problem that msgspec reports; a message of another kind stays as it is."""
     text, _, place = error.partition(" - at `$")
     name = place.strip("`.")
     where = f"{name!r}" if name else "the input"
-    if found := MISSING.fullmatch(text):
-        return f"{found[1]!r} is missing" + (f" in {where}" if name else "")
-    if found := CHOICE.fullmatch(text):
-        return f"{where} cannot be {found[1]}"
-    if found := EXPECTED.fullmatch(text):
-        got = f", not {_type(found[3])}" if found[3] else ""
-        return f"{where} must be {_type(found[1])}{found[2]}{got}"
+    if match := MISSING.fullmatch(text):
+        return f"{match[1]!r} is missing" + (f" in {where}" if name else "")
+    if match := CHOICE.fullmatch(text):
+        return f"{where} cannot be {match[1]}{_choices(params, name)}"
+    if match := EXPECTED.fullmatch(text):
+        got = f", not {_type(match[3])}" if match[3] else ""
+        return f"{where} must be {_type(match[1])}{match[2]}{got}"
     return error
+
+
+def _choices(params: type[msgspec.Struct], name: str) -> str:
+    """What a parameter can be instead; nothing is said of one inside another."""
+    types = [field.type for field in msgspec.structs.fields(params) if field.encode_name == name]
+    shapes = [shape for each in types for shape in _shapes(msgspec.json.schema(each))]
+    values = [str(value) for shape in shapes for value in shape.get("enum", ()) if value is not None]
+    return f". Choose one of: {', '.join(values)}" if values else ""
+
+
+def _shapes(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    return [schema, *schema.get("anyOf", ()), *schema.get("$defs", {}).values()]
 
 
 def _type(written: str) -> str:

@@ -1,6 +1,6 @@
 """The hook interfaces around tool calls and session events. User hooks, intents and checkpoints implement them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import Any, Protocol
@@ -12,10 +12,20 @@ from robota.contracts.verdict import Verdict
 from robota.protocol.permission_mode import PermissionMode
 
 
+class ModelUnavailable(Exception):
+    """A model gave no answer. The text says why."""
+
+
+# Sends instructions and a text to a model (None: that of the session), and returns its answer. Raises
+# `ModelUnavailable`.
+AskModel = Callable[[str, str, str | None], Awaitable[str]]
+
+
 class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     """The context in which a hook runs. `tell` shows a message to the user.
 
-    `agent_id` and `agent_type` are set in a subtask; `prompt_id` is the prompt that the task works on.
+    `agent_id` and `agent_type` are set in a subtask; `prompt_id` is the prompt that the task works on. `ask_model` asks
+    a model beside the conversation; None where there is no task.
     """
 
     permission_mode: PermissionMode
@@ -24,6 +34,7 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     agent_type: str | None = None
     prompt_id: str | None = None
     tell: Callable[[str], None] = lambda message: None
+    ask_model: "AskModel | None" = None
 
 
 class Proceed(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,10 +107,17 @@ class ContextKeeper(Protocol):
         ...
 
 
-class Checkpoint(Protocol):
-    """Saves the workspace before a call that can change it, and when control goes back to the user.
+class SavedBefore(msgspec.Struct, frozen=True, kw_only=True):
+    """The checkpoint before a call, and the paths in the workspace that it does not contain."""
 
-    Neither may fail, and `tell` shows a message to the user.
+    checkpoint: str
+    unsaved: tuple[str, ...] = ()
+
+
+class Checkpoint(Protocol):
+    """Saves the workspace before a call that can change it, and when control returns to the user.
+
+    Neither may fail; `tell` shows a message to the user.
     """
 
     def around_change(
@@ -108,15 +126,24 @@ class Checkpoint(Protocol):
         """Save the workspace, and lock out restores while the call runs. The value says whether it was saved."""
         ...
 
+    async def save_before(
+        self, tool: AnyTool, call: ToolCall, task_id: str, tell: Callable[[str], None]
+    ) -> SavedBefore | None:
+        """Save the workspace with all that is ignored; None if that was not possible."""
+        ...
+
     async def after_changes(self, task_id: str, tell: Callable[[str], None]) -> None: ...
 
 
 class HookEvent(StrEnum):
-    """Points in the life of a session at which hooks run. The values are the names people write in settings."""
+    """Points in the life of a session at which hooks run. The values are the names used in settings."""
 
     PRE_TOOL_USE = "PreToolUse"
     POST_TOOL_USE = "PostToolUse"
+    POST_TOOL_USE_FAILURE = "PostToolUseFailure"
     USER_PROMPT_SUBMIT = "UserPromptSubmit"
+    USER_PROMPT_EXPANSION = "UserPromptExpansion"
+    TASK_COMPLETED = "TaskCompleted"
     SESSION_START = "SessionStart"
     SESSION_END = "SessionEnd"
     STOP = "Stop"

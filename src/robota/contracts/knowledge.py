@@ -55,7 +55,8 @@ class SubtaskWanted(msgspec.Struct, frozen=True, kw_only=True):
 class ExpandedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """The text that the model gets instead of what was typed.
 
-    `rules` are granted, and `denied` rules forbid, until control goes back to the user. `notices` are for the user.
+    `rules` are granted, and `denied` rules forbid, until control goes back to the user; until then `model` answers, if
+    it is set. `notices` are for the user.
     The `@` mentions in `mention_source` count as if they had been typed.
     """
 
@@ -63,6 +64,7 @@ class ExpandedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     mention_source: str = ""
     rules: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
+    model: str | None = None
     subtask: SubtaskWanted | None = None
     notices: tuple[str, ...] = ()
 
@@ -126,7 +128,7 @@ class Recollection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryService(Protocol):
-    """What is remembered between sessions. Nothing here raises: memory that cannot be read becomes a notice."""
+    """Memory between sessions. Its methods do not raise: unreadable memory leads to a notice."""
 
     def prompt_section(self, task_id: str) -> str:
         """Its section of the system prompt of a task; empty if nothing is remembered."""

@@ -1,13 +1,16 @@
 """The services for tools, policy and modes, as the engine uses them. `app` chooses the implementations."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from robota.contracts.tool import AnyTool, Touches
 from robota.contracts.verdict import Subject, Verdict
 from robota.protocol.events import McpServerState, Notice
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import ToolSpec
+
+if TYPE_CHECKING:
+    from robota.workspace.confinement import Confinement
 
 
 class ToolService(Protocol):
@@ -51,20 +54,26 @@ class PolicyService(Protocol):
     """Decides whether calls may run."""
 
     def judge(
-        self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
+        self,
+        subject: Subject,
+        mode: PermissionMode,
+        grants: Sequence[str],
+        denials: Sequence[str] = (),
+        confinement: "Confinement | None" = None,
     ) -> Verdict:
         """Decide about a call, given the permission mode and the rules granted for the session.
 
-        `denials` are temporary deny rules, such as those of a skill.
+        `denials` are temporary deny rules, such as those of a skill. `confinement` is the proof that a command is
+        confined and can be undone, or what is missing for it.
         """
         ...
 
     def decline(self, verdict: Verdict, subject: Subject) -> Verdict:
-        """The denial that replaces an ask when nobody is there to answer it."""
+        """The denial that replaces an ask in an unattended session."""
         ...
 
     def remember(self, scope: str, rules: Sequence[str]) -> str:
-        """Save rules beyond the session; returns what went wrong, or an empty text."""
+        """Note granted rules for the session, or save them beyond it; returns what went wrong, or an empty text."""
         ...
 
 

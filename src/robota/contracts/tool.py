@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
+from robota.contracts.agent import AgentControl
 from robota.contracts.workspace import Files, Processes
 from robota.protocol.asks.ask import QuestionAsk
 from robota.protocol.calls import CallPurpose
@@ -18,6 +19,8 @@ from robota.workspace.problems import CommandNotStarted, FileProblem
 
 if TYPE_CHECKING:
     from robota.contracts.written_call import OtherForms
+    from robota.workspace.confinement import Confined
+    from robota.workspace.entry_files.entry import PinnedFile
 
 
 class Effect(StrEnum):
@@ -47,6 +50,8 @@ class ToolRole(StrEnum):
     FILE_READER = "file_reader"  # shows the file that its argument `path` names
     OUTPUT_READER = "output_reader"  # reads a stored artifact, by its argument `artifact_id`
     SHELL = "shell"  # runs its argument `command`
+    PLANNER = "planner"  # presents its argument `plan` to the user, so it is offered only in attended sessions
+    AGENTS = "agents"  # starts or steers agents, so it is offered only where more can be started
 
 
 class Touches(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +65,7 @@ class Touches(msgspec.Struct, frozen=True, kw_only=True):
     host: str | None = None
     outside_sandbox: bool = False  # a command that wants to run without the sandbox
     opened: tuple[str, ...] = ()  # hosts and directories that it wants the sandbox to allow
+    skill: str | None = None  # the name of the skill that it loads, or of the agent that it starts
 
 
 class Unseen(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +114,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     todos: tuple[TodoItem, ...]
 
 
+class PresentPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The model presents a plan, in Markdown. The user accepts it, edits it or sends it back."""
+
+    plan: str
+
+
 class ChangeMode(msgspec.Struct, frozen=True, kw_only=True):
     """The model wants to switch the mode. A mode limits what the model may do, so the user decides."""
 
@@ -134,14 +146,18 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True):
     """Another input with which a failed call might succeed, if the user approves it.
 
     `why` is a sentence that says why the call failed; `manner` completes "Run it …", as in "without the sandbox".
+    `cause` is the same for failures of the same cause. With `needs_approval`, the user is asked even if the call could
+    run confined: it just did, and failed.
     """
 
     input: dict[str, Any]
     why: str
     manner: str
+    cause: str = ""
+    needs_approval: bool = False
 
 
-Control = Complete | Delegate | Question | Plan | ChangeMode | UseSkill | Remember
+Control = Complete | Delegate | Question | Plan | PresentPlan | ChangeMode | UseSkill | Remember | AgentControl
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,11 +192,17 @@ class BadArguments(ToolError):
     """The arguments do not match the parameters of the tool."""
 
 
+# What a tool shows of what it found: about 10,000 tokens. With a little about it that is a result; longer ones are cut.
+SHOWN_CHARACTERS: Final = 40_000
+RESULT_CHARACTERS: Final = SHOWN_CHARACTERS + 2_000
+# Of a tool that the model tells how much it wants.
+MAX_RESULT_CHARACTERS: Final = 100_000
+
 MAX_TITLE_LENGTH: Final = 80
 TITLE_HEAD: Final = 47
 TITLE_TAIL: Final = 30
 
-# What a tool may raise in `prepare` and `run` to tell the model why a call cannot be done.
+# The exceptions that a tool may raise in `prepare` and `run`, to tell the model why a call cannot be carried out.
 REPORTED_TO_MODEL: Final = (ToolError, FileProblem, CommandNotStarted)
 
 
@@ -219,6 +241,16 @@ class ToolContext(Protocol):
     def call_id(self) -> str: ...
 
     @property
+    def confined(self) -> "Confined | None":
+        """The proof that an unapproved command needs in order to run; None if it was approved."""
+        ...
+
+    @property
+    def pinned(self) -> "tuple[PinnedFile, ...]":
+        """The files that a command must find as they are here, because a rule allows it only with them."""
+        ...
+
+    @property
     def files(self) -> Files: ...
 
     @property
@@ -232,11 +264,11 @@ class ToolContext(Protocol):
         """Show why the tool waits: as output and, in print mode, which shows no output of tools, as a warning."""
         ...
 
-    def keep(self, data: bytes) -> str:
-        """Store data that is too big for the model as an artifact; returns its name, which the model may get."""
+    def keep(self, data: bytes) -> str | None:
+        """Store data that is too big for the model as an artifact; returns its short name, None if that failed."""
         ...
 
-    async def keep_file(self, path: Path) -> str:
+    async def keep_file(self, path: Path) -> str | None:
         """Store a file as an artifact. It is moved, not read into memory."""
         ...
 
@@ -250,7 +282,7 @@ class ToolContext(Protocol):
         ...
 
     async def ask(self, asked: QuestionAsk) -> str | None:
-        """Ask the user while the tool runs; None if they decline, or nobody is there."""
+        """Ask the user while the tool runs; None if they decline, or cannot be asked."""
         ...
 
 
@@ -258,7 +290,7 @@ P = TypeVar("P", bound=msgspec.Struct)
 
 
 class RedirectedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The call of another tool that a redirecting call stands for."""
+    """The call of another tool that replaces a redirecting call."""
 
     name: str
     input: dict[str, Any]
@@ -274,7 +306,9 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     `redirect` never runs: its calls become calls of other tools, which pass every stage. One with an `edit_format` is
     offered only to models that edit files in this format; calls of others run all the same. `other_forms` are the forms
     in which models write calls that they know from other agents, needed only for such a call. `sandbox_parameters` mean
-    something only where there is a sandbox, and are offered only there.
+    something only where there is a sandbox, and are offered only there. A longer result than `max_result` characters is
+    cut. Only the commands of a tool that `confines` them, by passing on the proof in its context, can run without
+    approval because they are confined. Neighbouring calls of tools with `runs_beside` run at once, however many.
     """
 
     name: str
@@ -293,8 +327,11 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     edit_format: EditFormat | None = None
     hook_names: HookNames = HookNames()
     sandbox_parameters: tuple[str, ...] = ()
+    confines: bool = False
+    runs_beside: bool = False
     other_forms: "Callable[[], OtherForms] | None" = None
     timeout_s: float | None = None
+    max_result: int = RESULT_CHARACTERS
     narrowed: Callable[[P], frozenset[Effect]] | None = None
     schema: dict[str, Any] | None = None
     read: Callable[[dict[str, Any]], P] | None = None
@@ -316,7 +353,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
             # Imported with the first invalid call.
             from robota.contracts.argument_problem import problem_in_words
 
-            raise self._invalid(problem_in_words(str(error))) from error
+            raise self._invalid(problem_in_words(str(error), self.params)) from error
         if unknown := self.unknown_arguments(arguments):
             self._refuse_misspelt(unknown, [name for name in self.parameters if name not in arguments])
         return params
@@ -366,7 +403,8 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
 
     def _invalid(self, problem: str) -> BadArguments:
         names = ", ".join(self.parameters)
-        return BadArguments(f"Invalid arguments for {self.name}: {problem}. Its parameters are: {names}.")
+        text = f"Invalid arguments for {self.name}: {problem}. Correct the call. Its parameters are: {names}."
+        return BadArguments(text)
 
     def effects_of(self, params: P) -> frozenset[Effect]:
         """The effects of one call, which can be fewer than those of the tool."""
@@ -376,6 +414,11 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     def is_read_only(self) -> bool:
         """Whether calls may run in parallel."""
         return self.effects <= READ_ONLY
+
+    @property
+    def lane(self) -> int:
+        """Neighbouring calls of the same lane run at once; those of lane 0 alone."""
+        return -1 if self.is_read_only else -2 if self.runs_beside else 0
 
     @property
     def changes_something(self) -> bool:

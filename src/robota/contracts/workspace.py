@@ -1,6 +1,6 @@
 """The files and processes that tools work on. An editor or a remote worker may implement them differently."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,7 +30,7 @@ class CommandReach(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownReach:
-    """What is known by `now` of what commands can reach: the sandbox is detected by the first command."""
+    """What commands can reach, as far as `now` is known: the sandbox is detected with the first command."""
 
     def __init__(self, reach: CommandReach) -> None:
         self.now = reach
@@ -39,8 +39,16 @@ class KnownReach:
 class Files(EditableFiles, Protocol):
     """The files of one workspace. It remembers what the model has read, so that nothing is overwritten blindly."""
 
+    def added(self) -> Collection[Path]:
+        """The directories outside the root that the user lets the session read."""
+        ...
+
     def for_call(self) -> "Files":
         """The same files for one call, in which a path always refers to the file it was first resolved to."""
+        ...
+
+    def holding(self, path: str) -> "Files":
+        """The files of the directory that a path is in: one outside the workspace that may be read, or these."""
         ...
 
     def relative(self, path: str) -> str:
@@ -122,10 +130,24 @@ class Processes(Protocol):
         access: SandboxAccess = NO_MORE_ACCESS,
         is_chain: bool = False,
     ) -> "CommandOutcome | BackgroundProcess":
-        """Like `run`, but at the time limit the command continues in the background."""
+        """Like `run_or_move`, but at the time limit the command continues in the background, too."""
         ...
 
-    def start_background(self, command: str, cwd: Path) -> "BackgroundProcess":
+    async def run_or_move(
+        self,
+        command: str,
+        cwd: Path,
+        timeout_s: float,
+        on_output: Callable[[str], None],
+        *,
+        unsandboxed: bool = False,
+        access: SandboxAccess = NO_MORE_ACCESS,
+        is_chain: bool = False,
+    ) -> "CommandOutcome | BackgroundProcess":
+        """Like `run`, but the user may move the command to the background."""
+        ...
+
+    def start_background(self, command: str, cwd: Path, access: SandboxAccess = NO_MORE_ACCESS) -> "BackgroundProcess":
         """Start a command in the background; its standard input stays open."""
         ...
 
@@ -159,4 +181,8 @@ class Processes(Protocol):
 
     def abort_running(self) -> None:
         """Stop every command that runs in the foreground."""
+        ...
+
+    def move_running(self) -> bool:
+        """Move the foreground commands to the background; False if none of them can be moved."""
         ...

@@ -33,13 +33,15 @@ class OtherForms(msgspec.Struct, frozen=True, kw_only=True):
 
     Letter case, `_` and `-` make no difference in any of these names. `meaningless` are parameters that change nothing
     here, such as a description of the call. `convert` is for what a new name alone does not express; it may lead to
-    another tool, and raises `UnclearCall`. Its result is converted again until nothing changes.
+    another tool, and raises `UnclearCall`. Its result is converted again until nothing changes. `converted` are
+    parameters that only it knows.
     """
 
     names: tuple[str, ...] = ()
     parameters: Mapping[str, str] = {}
     meaningless: tuple[str, ...] = ()
     convert: Callable[[WrittenCall], WrittenCall] | None = None
+    converted: tuple[str, ...] = ()
 
 
 def letters(name: str) -> str:

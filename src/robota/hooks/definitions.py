@@ -1,7 +1,7 @@
 """Hook definitions: reads and validates them from settings."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -15,10 +15,44 @@ MAX_ENDING_S: Final = 60.0
 
 # These events have no name for a matcher.
 WITHOUT_TARGET: Final = frozenset(
-    {HookEvent.USER_PROMPT_SUBMIT, HookEvent.STOP, HookEvent.WORKTREE_CREATE, HookEvent.WORKTREE_REMOVE}
+    {
+        HookEvent.USER_PROMPT_SUBMIT,
+        HookEvent.STOP,
+        HookEvent.TASK_COMPLETED,
+        HookEvent.WORKTREE_CREATE,
+        HookEvent.WORKTREE_REMOVE,
+    }
 )
-ABOUT_CALLS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE, HookEvent.PERMISSION_REQUEST})
-HANDLER_TYPES: Final = ("command", "http")
+ABOUT_CALLS: Final = frozenset(
+    {
+        HookEvent.PRE_TOOL_USE,
+        HookEvent.POST_TOOL_USE,
+        HookEvent.POST_TOOL_USE_FAILURE,
+        HookEvent.PERMISSION_REQUEST,
+    }
+)
+# Events of Claude Code that have no meaning here, or not yet: hooks for them are accepted and never run.
+NEVER_FIRED: Final = frozenset(
+    {
+        "Setup",
+        "InstructionsLoaded",
+        "MessageDisplay",
+        "PermissionDenied",
+        "PostToolBatch",
+        "StopFailure",
+        "TaskCreated",
+        "TeammateIdle",
+        "ConfigChange",
+        "CwdChanged",
+        "DirectoryAdded",
+        "FileChanged",
+        "PostCompact",
+        "Elicitation",
+        "ElicitationResult",
+    }
+)
+HANDLER_TYPES: Final = ("command", "http", "prompt")
+NO_AGENTS: Final = "hooks of type 'agent' are not supported: use a command or a prompt hook"
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -59,7 +93,34 @@ class HttpHandler(msgspec.Struct, frozen=True, kw_only=True, tag="http", tag_fie
         return self.url
 
 
-Handler = CommandHandler | HttpHandler
+class PromptHandler(msgspec.Struct, frozen=True, kw_only=True, tag="prompt", tag_field="type", rename="camel"):
+    """A question for a model, which answers with a decision in JSON. `$ARGUMENTS` stands for the event."""
+
+    prompt: str
+    model: str | None = None
+    in_background: bool = msgspec.field(default=False, name="async")
+    only_if: str | None = msgspec.field(default=None, name="if")
+    timeout: Seconds | None = None
+    fail_closed: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.prompt
+
+
+class CallbackHandler(msgspec.Struct, frozen=True, kw_only=True):
+    """A function of the program that embeds Robota: it gets the event as JSON, and returns the result as JSON."""
+
+    name: str
+    run: Callable[[bytes], Awaitable[str]]
+    timeout: Seconds | None = None
+    fail_closed: bool = False
+    in_background: bool = False
+    only_if: str | None = None
+
+
+ConfiguredHandler = CommandHandler | HttpHandler | PromptHandler
+Handler = ConfiguredHandler | CallbackHandler
 
 
 class HookRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,10 +154,11 @@ class HookProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookSet(msgspec.Struct, frozen=True, kw_only=True):
-    """The hooks of the settings, and their problems."""
+    """The hooks of the settings, their problems, and the events they name that never occur here."""
 
     rules: tuple[HookRule, ...] = ()
     problems: tuple[HookProblem, ...] = ()
+    never_fired: tuple[str, ...] = ()
 
 
 # Returns the problem with a permission rule, or None.
@@ -108,6 +170,8 @@ def parse_hooks(settings: Mapping[str, Any], check_rule: CheckRule = lambda rule
     rules: list[HookRule] = []
     problems: list[HookProblem] = []
     for name, groups in settings.items():
+        if name in NEVER_FIRED:
+            continue
         if name not in set(HookEvent):
             problems.append(HookProblem(where=name, reason=f"there is no such event; known are {', '.join(HookEvent)}"))
             continue
@@ -115,14 +179,16 @@ def parse_hooks(settings: Mapping[str, Any], check_rule: CheckRule = lambda rule
             read = _read_group(HookEvent(name), f"{name}[{index}]", group, check_rule)
             rules += read.rules
             problems += read.problems
-    return HookSet(rules=tuple(rules), problems=tuple(problems))
+    never_fired = tuple(name for name in settings if name in NEVER_FIRED)
+    return HookSet(rules=tuple(rules), problems=tuple(problems), never_fired=never_fired)
 
 
 def timeout_of(handler: Handler, event: HookEvent) -> float:
     """How long a handler may take for this event, in seconds."""
     if event is HookEvent.SESSION_END:
         return min(handler.timeout or ENDING_TIMEOUT_S, MAX_ENDING_S)
-    return handler.timeout or (PROMPT_TIMEOUT_S if event is HookEvent.USER_PROMPT_SUBMIT else TIMEOUT_S)
+    is_short = event is HookEvent.USER_PROMPT_SUBMIT or isinstance(handler, PromptHandler)
+    return handler.timeout or (PROMPT_TIMEOUT_S if is_short else TIMEOUT_S)
 
 
 def rule_applies(rule: HookRule, event: HookEvent, names: Sequence[str]) -> bool:
@@ -195,10 +261,12 @@ def _read_group(event: HookEvent, where: str, group: Any, check_rule: CheckRule)
 def _read_handler(event: HookEvent, raw: Any, check_rule: CheckRule) -> Handler | str:
     """The handler, or why it cannot be used."""
     kind = raw.get("type") if isinstance(raw, dict) else None
+    if kind == "agent":
+        return NO_AGENTS
     if isinstance(kind, str) and kind not in HANDLER_TYPES:
-        return f"hooks of type {kind!r} are not supported; there are {' and '.join(HANDLER_TYPES)}"
+        return f"hooks of type {kind!r} are not supported; there are {', '.join(HANDLER_TYPES)}"
     try:
-        handler: Handler = msgspec.convert(raw, Handler)
+        handler: ConfiguredHandler = msgspec.convert(raw, ConfiguredHandler)
     except msgspec.ValidationError as error:
         return str(error)
     if handler.only_if is None:

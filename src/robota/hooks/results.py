@@ -1,18 +1,21 @@
 """Reading the result of a hook from its exit code and output, and merging the results of several hooks."""
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
 from robota.contracts.hook import HookEvent, HookResult
-from robota.text.surrogate_pairs import with_whole_characters
+from robota.text.visible import with_whole_characters
 from robota.workspace.process.filter_process import FilterOutcome
 
 BLOCKING_EXIT: Final = 2
 NO_REASON_GIVEN: Final = "A hook denied it."
 
 # Plain output goes to the model only at these events.
-PLAIN_OUTPUT_IS_CONTEXT: Final = frozenset({HookEvent.SESSION_START, HookEvent.USER_PROMPT_SUBMIT})
+PLAIN_OUTPUT_IS_CONTEXT: Final = frozenset(
+    {HookEvent.SESSION_START, HookEvent.USER_PROMPT_SUBMIT, HookEvent.USER_PROMPT_EXPANSION}
+)
 # Events that exit code 2 cannot block: they come too late, or need a JSON decision.
 CANNOT_BLOCK: Final = frozenset(
     {
@@ -41,7 +44,7 @@ def parse_command_result(event: HookEvent, process: FilterOutcome) -> HookResult
     """The result of a command; raises `HookFailed` if it gave none."""
     if process.exit_code == BLOCKING_EXIT:
         return _blocking_exit(event, process.stderr.strip())
-    output = process.stdout.strip()
+    output = _without_announcement(process.stdout.strip())
     if event is HookEvent.WORKTREE_CREATE:
         return _worktree_result(process, output)
     if output.startswith("{"):
@@ -49,6 +52,16 @@ def parse_command_result(event: HookEvent, process: FilterOutcome) -> HookResult
     if process.exit_code != 0:
         raise HookFailed(_how_it_ended(process))
     return HookResult(context=output) if event in PLAIN_OUTPUT_IS_CONTEXT else HookResult()
+
+
+def _without_announcement(output: str) -> str:
+    """The output after a first line `{"async": true}`, with which a hook says that it will take its time."""
+    first, _, rest = output.partition("\n")
+    try:
+        is_announcement = first.startswith("{") and json.loads(first).get("async") is True
+    except (ValueError, RecursionError):
+        return output
+    return rest.strip() if is_announcement else output
 
 
 def parse_result_text(event: HookEvent, text: str) -> HookResult:
@@ -88,6 +101,23 @@ def parse_result(event: HookEvent, answer: dict[str, Any]) -> HookResult:
         messages=(message,) if message else (),
         output=_string(special.get("worktreePath")),
     )
+
+
+def parse_verdict(event: HookEvent, answer: str) -> HookResult:
+    """The result in the answer of a model: `{"ok": true}`, or `{"ok": false, "reason": "…"}`. Raises `HookFailed`."""
+    match = re.search(r"\{.*\}", answer, re.DOTALL)
+    try:
+        verdict = with_whole_characters(json.loads(match[0])) if match is not None else None
+    except (ValueError, RecursionError):
+        verdict = None
+    if not isinstance(verdict, dict) or not isinstance(verdict.get("ok"), bool):
+        raise HookFailed("the model did not answer with the JSON that was asked for")
+    if verdict["ok"]:
+        return HookResult()
+    reason = _string(verdict.get("reason")) or NO_REASON_GIVEN
+    if event is HookEvent.PERMISSION_REQUEST:
+        return HookResult(decision="deny", reason=reason)
+    return HookResult(messages=(reason,)) if event in CANNOT_BLOCK else HookResult(blocked=reason)
 
 
 def merge_results(results: Iterable[HookResult]) -> HookResult:

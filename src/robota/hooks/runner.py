@@ -19,6 +19,7 @@ from robota.contracts.hook import (
     HookResult,
     Proceed,
 )
+from robota.contracts.rest_of_result import byte_offset, how_to_read_rest
 from robota.contracts.tool import AnyTool, ToolCall, ToolResult
 from robota.contracts.verdict import Verdict
 from robota.hooks.claude_format import (
@@ -32,6 +33,9 @@ from robota.hooks.definitions import CommandHandler, HandlerToRun, HookRule, Hoo
 from robota.hooks.handlers import HandlerEnvironment, HookPayload, hook_program, run_handler
 from robota.hooks.results import HookFailed, HookRefused, failed_closed, merge_results
 from robota.log.errors import LogWriteError
+from robota.protocol.permission_mode import PermissionMode
+from robota.protocol.views import TerminalView
+from robota.text.visible import single_line
 from robota.workspace.outside_code.outside_code import OutsideCode
 from robota.workspace.process.tree import OrphanGuard
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
@@ -43,6 +47,7 @@ REPLACED: Final = "A hook replaced what the tool returned; this is not the tool'
 RuleMatches = Callable[[str, AnyTool, ToolCall], bool]
 
 MAX_CHARACTERS: Final = 10_000
+MAX_NAME: Final = 120
 PREVIEW_CHARACTERS: Final = 2_000
 
 # Stores a text beside the log and returns its name.
@@ -64,7 +69,7 @@ class Hooks:
         self,
         hooks: HookSet,
         session: HookSessionInfo,
-        code: OutsideCode,
+        code: OutsideCode | None,
         env: Mapping[str, str] | None = None,
         rule_matches: RuleMatches = lambda rule, tool, call: True,
         store: StoreText | None = None,
@@ -74,7 +79,8 @@ class Hooks:
         beside the log what is too long for the model. `withheld` says which variables the commands of hooks do not get.
         """
         self._rules = hooks.rules
-        add_programs(hooks, session.cwd, code)
+        if code is not None:
+            add_programs(hooks, session.cwd, code)
         self._session = session
         self._watch = OrphanGuard()
         self._environment = HandlerEnvironment(
@@ -115,9 +121,14 @@ class Hooks:
     async def after_tool(self, completed: CompletedCall, context: HookContext) -> ToolResult | Halt:
         """Run the hooks after a call; they may add to its result, replace it or end the task."""
         call, result = completed.call, completed.result
-        response = {"content": result.content, "is_error": result.is_error}
-        more = {"tool_use_id": call.id, "tool_response": response, "duration_ms": completed.duration_ms}
-        of_hooks = await self._fire_for_call(HookEvent.POST_TOOL_USE, completed.tool, call, context, more)
+        more: dict[str, Any] = {"tool_use_id": call.id, "duration_ms": completed.duration_ms}
+        if _has_failed(result):
+            event = HookEvent.POST_TOOL_USE_FAILURE
+            more |= {"error": result.content, "is_interrupt": False}
+        else:
+            event = HookEvent.POST_TOOL_USE
+            more["tool_response"] = {"content": result.content, "is_error": False}
+        of_hooks = await self._fire_for_call(event, completed.tool, call, context, more)
         changed = _with_hook_output(result, of_hooks)
         return changed if of_hooks.stopped is None else Halt(reason=of_hooks.stopped, result=changed)
 
@@ -161,7 +172,9 @@ class Hooks:
     ) -> HookResult:
         if not handlers:
             return EMPTY_HOOK_RESULT
-        payload = HookPayload(event=event, body=self._payload_body(event, {**_context_fields(context), **fields}))
+        ask_model = None if context is None else context.ask_model
+        body = self._payload_body(event, {**_context_fields(context), **fields})
+        payload = HookPayload(event=event, body=body, ask_model=ask_model)
         awaited: list[asyncio.Task[HookResult]] = []
         for each in handlers:
             if not each.handler.in_background or event is HookEvent.SESSION_END:
@@ -195,13 +208,17 @@ class Hooks:
         try:
             return await run_handler(handler, payload, environment)
         except HookFailed as problem:
-            problem_text = f"The {payload.event} hook {handler.name!r} returned no decision: {problem}."
+            name = single_line(handler.name, MAX_NAME)
+            problem_text = f"The {payload.event} hook {name!r} returned no decision: {problem}."
             is_refused = isinstance(problem, HookRefused)
         if handler.fail_closed or payload.event is HookEvent.WORKTREE_CREATE:
             return failed_closed(payload.event, problem_text)
         if is_refused and payload.event is HookEvent.PRE_TOOL_USE:
             # A repository must not silence a hook that guards calls by changing a file that it runs.
             return HookResult(decision="ask", reason=problem_text)
+        if is_refused and payload.event is HookEvent.USER_PROMPT_SUBMIT:
+            # The same for one that guards prompts. Nobody is asked: the user can agree to the change and send it again.
+            return HookResult(blocked=problem_text)
         return HookResult(messages=(problem_text,))
 
     def _start(self, to_run: HandlerToRun, payload: HookPayload) -> asyncio.Task[HookResult]:
@@ -233,7 +250,12 @@ def add_programs(hooks: HookSet, cwd: Path, code: OutsideCode) -> None:
                 code.add(hook_program(handler, cwd, rule.variables))
 
 
-def _context_fields(context: HookContext | None) -> dict[str, str]:
+def _has_failed(result: ToolResult) -> bool:
+    """Whether a call failed; a command also fails if it exits with a code other than 0."""
+    return result.is_error or (isinstance(result.view, TerminalView) and result.view.exit_code not in (None, 0))
+
+
+def _context_fields(context: HookContext | None) -> dict[str, str | bool]:
     """The fields of the JSON that come from the context."""
     if context is None:
         return {}
@@ -242,6 +264,7 @@ def _context_fields(context: HookContext | None) -> dict[str, str]:
         "agent_id": context.agent_id,
         "agent_type": context.agent_type,
         "prompt_id": context.prompt_id,
+        "confined": True if context.permission_mode is PermissionMode.CONFINED else None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -270,10 +293,9 @@ def with_preview(text: str, store: StoreText | None) -> str:
     if len(text) <= MAX_CHARACTERS:
         return text
     name = None if store is None else _stored(text, store)
-    if name is None:
-        return f"{text[:MAX_CHARACTERS]}\n[… {len(text) - MAX_CHARACTERS} more characters of hook output omitted]"
-    rest = f"{len(text) - PREVIEW_CHARACTERS} more characters of hook output; all of it is saved as {name}"
-    return f"{text[:PREVIEW_CHARACTERS]}\n[… {rest}, read_command_output shows it]"
+    shown = text[: MAX_CHARACTERS if name is None else PREVIEW_CHARACTERS]
+    rest = how_to_read_rest(name, byte_offset(shown))
+    return f"{shown}\n[… {len(text) - len(shown):,} more characters of hook output. {rest}]"
 
 
 def _stored(text: str, store: StoreText) -> str | None:

@@ -160,7 +160,7 @@ class ScopeEnforcementHook:
         return _outside(outside, intent) if outside else Proceed()
 
     def _contents(self, inside: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        """What is in the directories: its present paths, and the free names that it may be moved to."""
+        """The content of the directories: its present paths, and the free names that it may be moved to."""
         free = [path for path in inside if not os.path.lexists(self._top / path)]
         for path in inside:
             for directory, directories, names in os.walk(self._top / path):

@@ -49,7 +49,7 @@ class IntentSelection:
     def select(self, id: str) -> Intent:
         """Make an intent the active one, or raise `IntentRefused`."""
         chosen = self.candidate(id)
-        self._keep(id)
+        self._set_selected(id)
         return chosen
 
     def candidate(self, id: str) -> Intent:
@@ -76,13 +76,13 @@ class IntentSelection:
         active = next((intent for intent in selectable(intents) if intent.id == self._selected), None)
         if active is None or self._is_ignored(active.id):
             withdrawn = self._selected
-            self._keep(None)
+            self._set_selected(None)
             why = f"{withdrawn} is no longer IN_PROGRESS or was withdrawn, so nothing may be changed for it."
             what = f"{why} Select another intent, or stop."
             raise IntentRefused(self._refusal(RefusalKind.INVALID_INTENT, what, withdrawn, intents))
         return active
 
-    def _keep(self, id: str | None) -> None:
+    def _set_selected(self, id: str | None) -> None:
         self._selected = id
         self._memory.note(self._task, id)
 

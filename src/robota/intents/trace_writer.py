@@ -167,7 +167,7 @@ class TraceWriterHook:
             label = completed.tool.label
             context.tell(f"What {label} changed is not in {TRACE}: there is no checkpoint to compare with.")
             self._watching.end(completed.call.id)
-            return _with(result, [UNCHECKED]) if self._is_put_back(before, completed.call.id) else result
+            return _with_warnings(result, [UNCHECKED]) if self._is_put_back(before, completed.call.id) else result
         undone = await self._put_back(changed, before, completed.call.id)
         changed = [file for file in changed if file.path not in undone]
         warnings = await asyncio.to_thread(self._record, changed, before, completed, context)
@@ -179,7 +179,7 @@ class TraceWriterHook:
             self._watching.learnt(before.intent, f"A criterion changed files out of scope: {_some(undone)}")
         if before.is_opaque:
             warnings += self._outside(changed, before, context)
-        return _with(result, warnings)
+        return _with_warnings(result, warnings)
 
     def _is_put_back(self, before: _Before, call_id: str) -> bool:
         """Whether the call ran without approval because what it changes out of scope is put back."""
@@ -225,11 +225,11 @@ class TraceWriterHook:
 
     def _named(self, before: _Before) -> list[ChangedFile]:
         return [
-            ChangedFile(path=self._place(path), before=old, after=_content(self._root / path))
+            ChangedFile(path=self._path_below_top(path), before=old, after=_content(self._root / path))
             for path, old in before.contents.items()
         ]
 
-    def _place(self, path: str) -> str:
+    def _path_below_top(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(self._root / path), self._top)
 
     def _origin(self, completed: CompletedCall, intent: Intent, path: str, revision: str | None) -> TraceOrigin:
@@ -263,7 +263,7 @@ class TraceWriterHook:
         return messages
 
 
-def _with(result: ToolResult, warnings: Sequence[str]) -> ToolResult:
+def _with_warnings(result: ToolResult, warnings: Sequence[str]) -> ToolResult:
     if not warnings:
         return result
     return msgspec.structs.replace(result, content="\n".join((result.content, *(f"[intents] {w}" for w in warnings))))

@@ -1,5 +1,6 @@
 """The skills of one session: lists them in the system prompt and expands prompts that name one."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -8,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from robota.contracts.knowledge import CallTool, ExpandedPrompt, PromptNotSent, SubtaskWanted
 from robota.contracts.tool import ToolResult
 from robota.knowledge.skills.discovery import SkillFinder
-from robota.knowledge.skills.skill import Skill, SkillContext, SkillKind, SkillScope
-from robota.protocol.slash_commands import CommandSource, SlashCommandInfo, typed_command
+from robota.knowledge.skills.skill import Skill, SkillContext, SkillKind
+from robota.protocol.slash_commands import SlashCommandInfo, typed_command
 from robota.protocol.views import TerminalView
+from robota.text.did_you_mean import what_there_is
 
 if TYPE_CHECKING:
     from robota.knowledge.skills.template import FilledTemplate
@@ -21,11 +23,7 @@ LIST_CHARACTERS: Final = 16_000
 DESCRIPTION_LENGTHS: Final = (12_000, 1_000, 500, 250, 120, 60)
 # An unknown name is answered with all names, or, if there are more, with those that contain it.
 NAMES_IN_ERROR: Final = 100
-SOURCES: Final = {
-    SkillScope.PROJECT: CommandSource.PROJECT,
-    SkillScope.USER: CommandSource.USER,
-    SkillScope.PLUGIN: CommandSource.PLUGIN,
-}
+VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
 
 
 class SessionKnowledge:
@@ -37,11 +35,14 @@ class SessionKnowledge:
         shell_tool: str,
         variables: Callable[[Skill], Mapping[str, str]],
         refresh: Callable[[], tuple[str, ...]] = lambda: (),
+        on_typed: Callable[[str], None] = lambda path: None,
     ) -> None:
-        """`variables` returns the variables that the text of a skill may use.
+        """`variables` returns the variables that the text of a skill and its rules may use.
 
         `refresh` runs before skills are listed or typed; it looks for changed files and returns notices for the user.
+        `on_typed` is called with the file of a skill that the user runs.
         """
+        self._on_typed = on_typed
         self._finder = finder
         self._shell_tool = shell_tool
         self._variables = variables
@@ -73,13 +74,15 @@ class SessionKnowledge:
         skill = None if typed is None else self._finder.library().named(typed.name)
         if typed is None or skill is None or not skill.user_invocable:
             return None
+        self._on_typed(skill.path)
         filled = await self._filled(skill, typed.arguments, call)
         # Only what a user types grants rules; otherwise the model could grant them to itself.
         return ExpandedPrompt(
             text=filled.text,
             mention_source=filled.mention_source if skill.kind is SkillKind.COMMAND else "",
-            rules=skill.allowed_tools,
-            denied=skill.disallowed_tools,
+            rules=self._rules(skill, skill.allowed_tools),
+            denied=self._rules(skill, skill.disallowed_tools),
+            model=skill.model,
             subtask=_subtask(skill),
             notices=notices,
         )
@@ -91,7 +94,18 @@ class SessionKnowledge:
             names = [offered.name for offered in library.reachable if offered.model_invocable]
             raise PromptNotSent(f"There is no skill {name!r}. {_known_names(names, name)}")
         filled = await self._filled(skill, arguments, call)
-        return ExpandedPrompt(text=filled.text, denied=skill.disallowed_tools, subtask=_subtask(skill))
+        return ExpandedPrompt(
+            text=filled.text, denied=self._rules(skill, skill.disallowed_tools), subtask=_subtask(skill)
+        )
+
+    def _rules(self, skill: Skill, written: tuple[str, ...]) -> tuple[str, ...]:
+        """The rules with the variables of the skill filled in, as in `Bash(${CLAUDE_PLUGIN_ROOT}/setup.sh *)`."""
+        # Loaded with the first skill that has rules.
+        from robota.config.claude_rules import with_our_wildcards
+
+        values = self._variables(skill) if any("$" in rule for rule in written) else {}
+        filled = (VARIABLE.sub(lambda match: values.get(match[1], match[0]), rule) for rule in written)
+        return tuple(map(with_our_wildcards, filled))
 
     async def _filled(self, skill: Skill, arguments: str, call: CallTool) -> "FilledTemplate":
         # Loaded with the first skill that is used.
@@ -135,22 +149,24 @@ def _not_listed(count: int) -> str:
 
 def _known_names(names: Sequence[str], typed: str) -> str:
     """The names to choose from instead of an unknown one."""
+    if not names:
+        return "Continue without one."
     if len(names) <= NAMES_IN_ERROR:
-        return f"Skills: {', '.join(names) or 'none'}."
+        return what_there_is(typed.removeprefix("/"), names)
     word = typed.removeprefix("/").lower()
     fitting = [name for name in names if word in name.lower()]
     if not fitting:
-        return f"None of the {len(names):,} skills has this in its name."
+        return f"None of the {len(names):,} skills has this in its name. Continue without one."
     more = len(fitting) - NAMES_IN_ERROR
     rest = f" and {more:,} more" if more > 0 else ""
-    return f"Skills with this in their name: {', '.join(fitting[:NAMES_IN_ERROR])}{rest}."
+    return f"Choose one of those with this in their name: {', '.join(fitting[:NAMES_IN_ERROR])}{rest}."
 
 
 def _info(skill: Skill, other_names: tuple[str, ...]) -> SlashCommandInfo:
     return SlashCommandInfo(
         name=skill.name,
         description=skill.description,
-        source=CommandSource.SKILL if skill.kind is SkillKind.SKILL and not skill.plugin else SOURCES[skill.scope],
+        source=skill.command_source,
         aliases=other_names,
         argument_hint=skill.argument_hint or " ".join(f"[{name}]" for name in skill.arguments),
         needs_model=True,

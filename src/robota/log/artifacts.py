@@ -13,6 +13,8 @@ from robota.secrets.redaction import Redactor
 
 ARTIFACTS_NAME: Final = "artifacts"
 NAME_LENGTH: Final = 32
+# Long enough to distinguish the artifacts of a session; a longer name is used if two would begin alike.
+SHORT_LENGTH: Final = 8
 COPY_BYTES: Final = 1024 * 1024
 HEX_DIGITS: Final = frozenset("0123456789abcdef")
 
@@ -88,6 +90,31 @@ def keep_artifact_file(directory: Path, source: Path) -> tuple[str, bool]:
     return name, True
 
 
+def short_name(directory: Path, name: str) -> str:
+    """The beginning of a name that no other artifact shares. Models get that: every digit costs them tokens."""
+    others = [other for other in _names_in(directory) if other != name]
+    for length in range(SHORT_LENGTH, NAME_LENGTH):
+        if not any(other.startswith(name[:length]) for other in others):
+            return name[:length]
+    return name
+
+
+def find_artifact(directory: Path, name: str) -> Path:
+    """The path of the artifact with that name or short name."""
+    if not SHORT_LENGTH <= len(name) <= NAME_LENGTH or not HEX_DIGITS.issuperset(name):
+        raise ArtifactMissing(f"{name!r} is not the id of a stored output. Use one that a result named.")
+    names = [other for other in _names_in(directory) if other.startswith(name)]
+    if len(names) > 1:
+        raise ArtifactMissing(
+            f"Several stored outputs begin with {name}. Use one of their whole ids: {', '.join(names)}."
+        )
+    if not names:
+        raise ArtifactMissing(
+            f"There is no stored output {name} in this session. Use an id that a result named, or make the call again."
+        )
+    return artifact_path(directory, names[0])
+
+
 def artifact_path(directory: Path, name: str) -> Path:
     """The path of an artifact, for readers that need only a part of it."""
     if len(name) != NAME_LENGTH or not HEX_DIGITS.issuperset(name):
@@ -113,6 +140,14 @@ def read_artifact(directory: Path, name: str) -> bytes:
 def artifact_name(data: bytes) -> str:
     """The name of an artifact: the beginning of the SHA-256 of its content."""
     return sha256(data).hexdigest()[:NAME_LENGTH]
+
+
+def _names_in(directory: Path) -> list[str]:
+    try:
+        entries = [path.name for path in directory.iterdir()]
+    except OSError:
+        return []
+    return sorted(entry for entry in entries if len(entry) == NAME_LENGTH and HEX_DIGITS.issuperset(entry))
 
 
 def _name_of_file(path: Path) -> str:

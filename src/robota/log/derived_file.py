@@ -47,7 +47,7 @@ class DerivedLabel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogState(Protocol):
-    """What is derived from one log: its content up to a position."""
+    """Content derived from a log, up to a position in it."""
 
     @property
     def position(self) -> LogPosition:

@@ -23,7 +23,7 @@ class OutputLimit:
             names = [*self._names(), name]
             sizes = [self._size(each) for each in names]
             while len(names) > 1 and sum(sizes) > self._most_bytes:
-                self._cut(names.pop(0), sizes.pop(0))
+                self._replace_by_note(names.pop(0), sizes.pop(0))
             write_whole(self._list, "".join(f"{each}\n" for each in names).encode())
 
     def _names(self) -> list[str]:
@@ -38,7 +38,7 @@ class OutputLimit:
         except OSError:
             return 0
 
-    def _cut(self, name: str, size: int) -> None:
+    def _replace_by_note(self, name: str, size: int) -> None:
         note = (
             f"[{size:,} bytes of output were kept here. They were removed, because all outputs of the session may take "
             f"no more than {self._most_bytes:,} bytes (setting keptOutputBytes). Run the command again.]\n"

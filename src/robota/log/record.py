@@ -13,7 +13,7 @@ import msgspec
 
 from robota.protocol.codec import ProtocolError, encode
 from robota.protocol.wire import Value
-from robota.text.surrogate_pairs import with_whole_characters
+from robota.text.visible import with_whole_characters
 
 FIRST_PREV: Final = ""
 HASH_LENGTH: Final = 64
@@ -37,7 +37,7 @@ _RECORDS: Final = msgspec.json.Decoder(Record)
 
 
 class RecordFlaw(StrEnum):
-    """What is wrong with a line."""
+    """The flaw of a line."""
 
     BAD_JSON = "bad JSON"
     BAD_HASH = "bad hash"

@@ -109,7 +109,7 @@ def _rewriting(reading: LogReading, head_file: Path) -> tuple[str, ...]:
         return ()
     return (
         f"The log of the session does not hold its record {noted.seq} as it was written on this machine: it "
-        "was cut off or written anew by another program. Run `robota sessions verify` for details.",
+        "was cut off or rewritten by another program. Run `robota sessions verify` for details.",
     )
 
 

@@ -165,8 +165,8 @@ def _entries_in(place: Path) -> list[SessionEntry]:
         directories = list((place / SESSIONS).iterdir())
     except OSError:
         return []
-    found = (_entry(directory) for directory in directories if is_valid_session_id(directory.name))
-    return [entry for entry in found if entry is not None]
+    entries = (_entry(directory) for directory in directories if is_valid_session_id(directory.name))
+    return [entry for entry in entries if entry is not None]
 
 
 def _entry(directory: Path) -> SessionEntry | None:

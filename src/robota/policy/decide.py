@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,6 +19,10 @@ from robota.policy.protected.path_resolver import (
 from robota.policy.rules.rule import READ, possibly_matches, surely_matches
 from robota.policy.rules.sources import RuleSet, rules_granted
 from robota.policy.stages import (
+    ASKED_EVERY_TIME,
+    CHANGED_BUNDLE,
+    AddedPlaces,
+    FindBundled,
     PolicyContext,
     RunOutside,
     Stage,
@@ -27,13 +31,19 @@ from robota.policy.stages import (
     asked_if_run_outside,
     deny,
     first_verdict,
+    nothing_bundled,
     nothing_outside,
     only_at_the_root,
 )
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.git.git_safety import ConfiguredPrograms, GitSafety
 
+if TYPE_CHECKING:
+    from robota.workspace.confinement import Confinement
+    from robota.workspace.entry_files.approved_entries import ApprovedEntries
+
 READING: Final = frozenset({Effect.READ, Effect.TALK})
+SESSION: Final = "session"
 LEAVES_SANDBOX: Final = "Running outside the sandbox needs approval every time."
 OPENS_SANDBOX: Final = "Letting it {} from the sandbox, for this command only, needs approval every time."
 
@@ -41,8 +51,8 @@ OPENS_SANDBOX: Final = "Letting it {} from the sandbox, for this command only, n
 class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """`decide` bound to what stays the same for a session.
 
-    `names` maps every name of a tool to its id. `files`, `git_safety`, `git_programs` and `run_outside` are as in
-    `PolicyContext`.
+    `names` maps every name of a tool to its id. `files`, `git_safety`, `git_programs`, `run_outside`, `bundled` and
+    `entries` are as in `PolicyContext`, and so are `own_network` and `added`.
 
     `sandbox_works` is called only for commands, because it starts a probe; None means that no sandbox is wanted.
     `keep_rules` saves rules to the settings, and returns what went wrong.
@@ -57,6 +67,10 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     git_programs: Callable[[], ConfiguredPrograms] = ConfiguredPrograms
     sandbox_works: Callable[[], bool] | None = None
     run_outside: RunOutside = nothing_outside
+    bundled: FindBundled = nothing_bundled
+    entries: "Callable[[], ApprovedEntries] | None" = None
+    own_network: Callable[[], bool] = lambda: False
+    added: AddedPlaces | None = None
     keep_rules: Callable[[str, Sequence[str]], str] = lambda scope, rules: "Rules cannot be saved here."
 
     def forbids_reading(self, path: str) -> bool:
@@ -65,11 +79,17 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return any(pattern and self.resolver.matches(path, pattern, broadly=True) for pattern in patterns)
 
     def judge(
-        self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
+        self,
+        subject: Subject,
+        mode: PermissionMode,
+        grants: Sequence[str],
+        denials: Sequence[str] = (),
+        confinement: "Confinement | None" = None,
     ) -> Verdict:
         """Decide about a call, given the permission mode and the rules granted for the session.
 
-        `denials` are temporary deny rules, such as those of a skill.
+        `denials` are temporary deny rules, such as those of a skill. `confinement` is the proof that a command is
+        confined and can be undone, or what is missing for it.
         """
         runs = Effect.EXECUTE in subject.effects
         context = PolicyContext(
@@ -84,8 +104,13 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
             git_safety=cache(self.git_safety),
             git_programs=self.git_programs,
             run_outside=self.run_outside,
+            bundled=self.bundled,
+            entries=self.entries,
+            own_network=(lambda: False) if subject.touches.outside_sandbox else self.own_network,
+            added=self.added,
             sandboxed=self.sandbox_works is not None and not subject.touches.outside_sandbox,
             sandbox_missing=runs and self.sandbox_works is not None and not self.sandbox_works(),
+            confinement=None if subject.touches.outside_sandbox or subject.touches.opened else confinement,
         )
         verdict = decide(subject, context)
         if subject.touches.outside_sandbox:
@@ -111,8 +136,11 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return unattended(verdict, subject, lambda mode, rules: self.judge(subject, mode, rules).decision)
 
     def remember(self, scope: str, rules: Sequence[str]) -> str:
-        """Save rules beyond the session; returns what went wrong, or an empty text."""
-        return self.keep_rules(scope, rules)
+        """Note what granted rules depend on, and save them beyond the session; returns what went wrong, or nothing."""
+        for rule in rules_granted(rules, self.names):
+            if rule.pin is not None and self.entries is not None:
+                self.entries().keep(rule.pin)
+        return "" if scope == SESSION else self.keep_rules(scope, rules)
 
 
 def decide(subject: Subject, context: PolicyContext) -> Verdict:
@@ -142,6 +170,10 @@ def _by_hard_limits(subject: Subject, context: PolicyContext) -> Verdict | None:
         return deny("Paths, commands and host names must not contain a NUL byte.")
     for path in touches.paths:
         inside = context.resolver.inside(path)
+        if inside is None and _only_reads(subject):
+            if (refusal := _by_outside_keeper(path, context)) is not None:
+                return refusal
+            continue
         if inside is None:
             return deny(f"{path!r} is outside the workspace {str(context.resolver.root)!r}.")
         if not _only_reads(subject) and protected_pattern(inside) is not None and hides_what_it_is(path, inside):
@@ -149,6 +181,15 @@ def _by_hard_limits(subject: Subject, context: PolicyContext) -> Verdict | None:
     if touches.command is None and context.mode is PermissionMode.PLAN and not _only_reads(subject):
         return deny(f"{subject.label} is not available in plan mode, where nothing is changed or run.")
     return _by_host(subject)
+
+
+def _by_outside_keeper(path: str, context: PolicyContext) -> Verdict | None:
+    """Of what is outside the workspace, credentials are never read, except where they belong to a skill or plugin."""
+    location = context.resolver.absolute(path)
+    store = credential_store(location) or (context.added and context.added.directories().keeper_of(location))
+    if store is None or context.bundled(path) is not None:
+        return None
+    return deny(f"{path!r} is in {store}, which may hold credentials and is never read.", f"credentials {store}")
 
 
 def _by_host(subject: Subject) -> Verdict | None:
@@ -192,6 +233,29 @@ def _by_protected_paths(subject: Subject, context: PolicyContext) -> Verdict | N
     return None
 
 
+def _by_outside_places(subject: Subject, context: PolicyContext) -> Verdict | None:
+    """Reading outside the workspace is asked about, except in added directories and where a rule names the place."""
+    if context.mode is PermissionMode.BYPASS or not _only_reads(subject):
+        return None
+    outside = [path for path in subject.touches.paths if context.resolver.inside(path) is None]
+    unknown = [
+        path
+        for path in outside
+        if not context.is_added(context.resolver.absolute(path)) and context.bundled(path) is None
+    ]
+    if not unknown:
+        return None
+    for rule in (*context.grants, *context.allow):
+        # A rule without a place, such as `Read`, is about the workspace.
+        if (rule.spec or "").startswith(("//", "~/")) and surely_matches(rule, subject, context.resolver):
+            return allow(f"The rule {rule.text} permits it.", rule.text)
+    from robota.policy.rules.suggest import outside_suggestions
+
+    verdict = ask(f"{unknown[-1]!r} is outside the workspace {str(context.resolver.root)!r}.")
+    suggestions = outside_suggestions(subject, context.resolver)
+    return msgspec.structs.replace(verdict, suggestions=suggestions, no_rule="" if suggestions else ASKED_EVERY_TIME)
+
+
 def _by_allow_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
     for rule in context.allow:
         if surely_matches(rule, subject, context.resolver):
@@ -206,18 +270,31 @@ def _by_grants(subject: Subject, context: PolicyContext) -> Verdict | None:
     return None
 
 
+def _by_readable_places(subject: Subject, context: PolicyContext) -> Verdict | None:
+    """Added directories may be read, and files of skills and plugins as far as the user approved them."""
+    outside = [path for path in subject.touches.paths if context.resolver.inside(path) is None]
+    if outside and all(context.is_added(context.resolver.absolute(path)) for path in outside):
+        return allow("The user lets the session read in this directory.", "added directory")
+    bundles = [bundled for path in outside if (bundled := context.bundled(path)) is not None]
+    changed = next((bundled for bundled in bundles if bundled.problem), None)
+    if changed is not None and context.mode is not PermissionMode.BYPASS:
+        return ask(f"It reads a file of {changed.owner}: {changed.problem}.", CHANGED_BUNDLE)
+    return allow(f"Files of {bundles[0].owner} may be read.") if bundles else None
+
+
 def _by_mode(subject: Subject, context: PolicyContext) -> Verdict | None:
     mode = context.mode
     if mode is PermissionMode.BYPASS:
         return allow("bypassPermissions mode allows everything that is not explicitly denied.")
     if _only_reads(subject):
         return allow("Reading inside the workspace and talking to the user need no approval.")
-    if mode is PermissionMode.ACCEPT_EDITS and subject.effects and subject.effects <= READING | {Effect.WRITE}:
-        return allow("acceptEdits mode allows edits inside the workspace.")
+    if context.accepts_edits and subject.effects and subject.effects <= READING | {Effect.WRITE}:
+        return allow(f"{mode} mode allows edits inside the workspace.")
     from robota.policy.rules.suggest import call_suggestions
 
     verdict = ask(f"{subject.label} needs approval in {mode} mode.")
-    return msgspec.structs.replace(verdict, suggestions=call_suggestions(subject, context.resolver))
+    suggestions = call_suggestions(subject, context.resolver)
+    return msgspec.structs.replace(verdict, suggestions=suggestions, no_rule="" if suggestions else ASKED_EVERY_TIME)
 
 
 CALL_STAGES: Final[tuple[Stage[Subject], ...]] = (
@@ -225,8 +302,10 @@ CALL_STAGES: Final[tuple[Stage[Subject], ...]] = (
     ("deny rules", _by_deny_rules),
     ("ask rules", _by_ask_rules),
     ("protected paths", _by_protected_paths),
+    ("outside places", _by_outside_places),
     ("allow rules", _by_allow_rules),
     ("session grants", _by_grants),
+    ("readable places", _by_readable_places),
     ("mode", _by_mode),
 )
 
@@ -259,5 +338,6 @@ def ask_to_leave_sandbox(verdict: Verdict, mode: PermissionMode, reason: str = L
         reason=reason,
         rule="sandbox",
         suggestions=(),
+        no_rule=ASKED_EVERY_TIME,
         steps=(*verdict.steps, "sandbox"),
     )

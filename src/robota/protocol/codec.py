@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class ProtocolError(ValueError):
-    """What was read is not a message of this protocol; the text says where and why."""
+    """The input is not a message of this protocol; the text says where and why."""
 
 
 def encode(value: Any) -> bytes:
@@ -45,7 +45,7 @@ def decode_messages(data: bytes | str) -> Sequence[Message]:
 
 
 def decode_command(data: bytes | str) -> Command:
-    """A command from its JSON. Anything else is an `UnknownCommand`, so that whoever sent it gets a receipt."""
+    """A command from its JSON. Anything else is an `UnknownCommand`, so that its sender gets a receipt."""
     raw: Any = None
     try:
         raw = _load(data)
@@ -109,11 +109,11 @@ def _convert(raw: Any, shape: type[T], where: str) -> T:
 
 def _fold(raw: dict[str, Any], shape: Any) -> dict[str, Any]:
     """Move the fields `shape` does not have into its `extra`."""
-    known = _known_fields(shape)
-    extra = {key: value for key, value in raw.items() if key not in known}
+    fields = _known_fields(shape)
+    extra = {key: value for key, value in raw.items() if key not in fields}
     if not extra:
         return raw
-    return {**{key: value for key, value in raw.items() if key in known}, EXTRA: extra}
+    return {**{key: value for key, value in raw.items() if key in fields}, EXTRA: extra}
 
 
 def _fold_event(raw: dict[str, Any], shape: Any) -> dict[str, Any]:
@@ -155,8 +155,8 @@ def _fold_message(raw: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(asked, dict):
         return _fold(raw, Message)
     if asked.get("kind") not in ASK_TYPES:
-        known = {key: value for key, value in raw.items() if key != "asked"}
-        folded = _fold(known, Message)
+        own_fields = {key: value for key, value in raw.items() if key != "asked"}
+        folded = _fold(own_fields, Message)
         return {**folded, EXTRA: {**folded.get(EXTRA, {}), "asked": asked}}
     if isinstance(asked.get("view"), dict):
         asked = {**asked, "view": _fold_view(asked["view"])}
@@ -164,7 +164,7 @@ def _fold_message(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fold_view(raw: dict[str, Any]) -> dict[str, Any]:
-    """A view of a kind we cannot draw becomes a line of text that says so, with the original kept beside it."""
+    """A view of an unknown kind becomes a line of text that says so, along with the original."""
     shape = VIEW_TYPES.get(raw.get("kind", ""))
     if shape is not None:
         return _fold(raw, shape)

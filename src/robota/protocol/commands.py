@@ -53,7 +53,7 @@ class AskResponse(ClientCommand, frozen=True, kw_only=True, tag="askResponse"):
 
 
 class TerminalOperation(ClientCommand, frozen=True, kw_only=True, tag="terminalOperation"):
-    """`continue` or `abort` the running shell command."""
+    """`continue` or `abort` the running shell command, or move it to the `background`."""
 
     terminal_operation: str
 
@@ -134,9 +134,14 @@ class RetryNow(ClientCommand, frozen=True, kw_only=True, tag="retryNow"):
 
 
 class RunSlashCommand(ClientCommand, frozen=True, kw_only=True, tag="slashCommand"):
-    """Run a slash command as it was typed: `/mode architect`. Its outcome comes with the receipt."""
+    """Run a slash command as it was typed: `/mode architect`. Its outcome comes with the receipt.
+
+    With `as_prompt`, the line came as a prompt, which may be a text of somebody else that begins with a slash: what
+    would change something is refused.
+    """
 
     line: str
+    as_prompt: bool = False
 
 
 class ListSlashCommands(ClientCommand, frozen=True, kw_only=True, tag="slashCommands"):

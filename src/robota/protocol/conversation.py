@@ -4,7 +4,7 @@ The JSON is that of the Messages API, which scripts in this field already read; 
 providers translate from it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -39,6 +39,15 @@ class ImageBlock(Block, frozen=True, kw_only=True, tag="image"):
     """An image that the model is shown."""
 
     source: ImageSource
+
+
+def image_blocks(data_urls: Iterable[str]) -> Iterator[ImageBlock]:
+    """Blocks for `data:image/png;base64,…` URLs; anything else is left out."""
+    for url in data_urls:
+        head, comma, data = url.partition(",")
+        media_type = head.removeprefix("data:").removesuffix(";base64")
+        if comma and head.startswith("data:image/") and head.endswith(";base64"):
+            yield ImageBlock(source=ImageSource(media_type=media_type, data=data))
 
 
 class ToolUseBlock(Block, frozen=True, kw_only=True, tag="tool_use"):
@@ -114,7 +123,7 @@ class AssistantTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     @property
     def text(self) -> str:
-        """What it says, without thoughts and calls."""
+        """The text, without thoughts and calls."""
         return joined_texts(block.text for block in self.content if isinstance(block, TextBlock))
 
     @property

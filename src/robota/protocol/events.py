@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from robota.protocol.calls import CallPurpose, PastCall
+from robota.protocol.calls import BackgroundTask, CallPurpose, JobGroup, PastCall
 from robota.protocol.conversation import AssistantTurn, ToolResultBlock, Usage
 from robota.protocol.ledger import LedgerEntry
 from robota.protocol.message import Message, QueuedMessage, TodoItem
@@ -80,6 +80,7 @@ class SessionState(OpenValue, frozen=True, kw_only=True):
     name: str | None = None
     log_path: str | None = None
     sandbox: str | None = None  # as in `Sandbox`; absent until the first command
+    can_confine: bool = False  # whether the permission mode confined may work here, as far as is known
     sees_images: bool = True  # false if the model accepts none, or that is unknown
     output_style: str | None = None
     plugins: tuple[UsedPlugin, ...] = ()
@@ -246,9 +247,10 @@ class RetryScheduled(TaskEvent, frozen=True, kw_only=True, tag="retryScheduled")
 
 
 class TaskCreated(TaskEvent, frozen=True, kw_only=True, tag="taskCreated"):
-    """A task was created; a subtask names its parent."""
+    """A task was created; a subtask names its parent, and the task of the user above them all."""
 
     parent_task_id: str | None = None
+    root_task_id: str | None = None
 
 
 class TaskStarted(TaskEvent, frozen=True, kw_only=True, tag="taskStarted"):
@@ -299,9 +301,10 @@ class TaskUnpaused(TaskEvent, frozen=True, kw_only=True, tag="taskUnpaused"):
 
 
 class TaskSpawned(TaskEvent, frozen=True, kw_only=True, tag="taskSpawned"):
-    """`task_id` is the parent."""
+    """`task_id` is the parent. An agent works beside it, with a log of its own; `agent_id` is its id in lists."""
 
     child_task_id: str
+    agent_id: str | None = None
 
 
 class TaskModeSwitched(TaskEvent, frozen=True, kw_only=True, tag="taskModeSwitched"):
@@ -349,10 +352,14 @@ class TaskToolFailed(TaskEvent, frozen=True, kw_only=True, tag="taskToolFailed")
 
 
 class Notice(EngineEvent, frozen=True, kw_only=True, tag="notice"):
-    """A notice for the user that is not a row of the conversation. `level` is info or warning."""
+    """A notice for the user that is not a row of the conversation. `level` is info or warning.
+
+    With `undo_call`, it says what this call changed without approval; a rewind of its files undoes that.
+    """
 
     level: str
     text: str
+    undo_call: str | None = None
 
 
 class Sandbox(EngineEvent, frozen=True, kw_only=True, tag="sandbox"):
@@ -366,30 +373,16 @@ class Sandbox(EngineEvent, frozen=True, kw_only=True, tag="sandbox"):
     keeps_out: str = ""
 
 
-class BackgroundStatus(StrEnum):
-    """The status of a background process."""
-
-    RUNNING = "running"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-class BackgroundTask(Value, frozen=True, kw_only=True):
-    """A background process; `preview` is the end of its output, once it has ended."""
-
-    id: str
-    command: str
-    status: BackgroundStatus
-    exit_code: int | None = None
-    signal: str | None = None
-    preview: str = ""
-
-
 class BackgroundTasks(EngineEvent, frozen=True, kw_only=True, tag="backgroundTasks"):
-    """All background processes of the session, oldest first; sent when one starts, ends or is dismissed."""
+    """All background processes and agents of the session, oldest first; sent when one starts, ends or is dismissed."""
 
     tasks: tuple[BackgroundTask, ...]
+
+
+class BackgroundGroups(EngineEvent, frozen=True, kw_only=True, tag="backgroundGroups"):
+    """All groups of agents of the session; sent when one is started, one of its members ends, or it is complete."""
+
+    groups: tuple[JobGroup, ...]
 
 
 class RewindPoints(EngineEvent, frozen=True, kw_only=True, tag="rewindPoints"):
@@ -432,7 +425,7 @@ class OlderRows(TaskEvent, frozen=True, kw_only=True, tag="olderRows"):
 class SubscriptionEnded(EngineEvent, frozen=True, kw_only=True, tag="subscriptionEnded"):
     """The last event of a subscription whose client stopped reading: `unread` events were dropped.
 
-    The session goes on. A client that subscribes again gets the present `state` first.
+    The session continues. A client that subscribes again gets the current `state` first.
     """
 
     unread: int
@@ -483,6 +476,7 @@ Event = (
     | Notice
     | Sandbox
     | BackgroundTasks
+    | BackgroundGroups
     | RewindPoints
     | RewindDiff
     | RewindPreview

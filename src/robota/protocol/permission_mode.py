@@ -9,4 +9,5 @@ class PermissionMode(StrEnum):
     PLAN = "plan"  # look and talk, change nothing
     DEFAULT = "default"  # look freely, ask before anything else
     ACCEPT_EDITS = "acceptEdits"  # also edit files in the workspace
+    CONFINED = "confined"  # also run commands that are confined and can be undone
     BYPASS = "bypassPermissions"  # everything that is not forbidden outright

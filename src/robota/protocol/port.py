@@ -1,10 +1,15 @@
-"""`SessionPort`: the interface between a client and a session."""
+"""The interfaces of a client: `SessionPort`, a running session, and `HostPort`, all sessions that it can reach."""
 
-from collections.abc import AsyncIterator
-from typing import Protocol
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
-from robota.protocol.commands import Command, Receipt
+from robota.protocol.commands import Command, Receipt, Refused
 from robota.protocol.events import Event
+
+if TYPE_CHECKING:
+    from robota.protocol.connection.known_session import KnownSession, SessionAsk, SessionStart
+    from robota.protocol.connection.lines import ServerHello
+    from robota.protocol.slash_commands import SessionWanted
 
 
 class SessionPort(Protocol):
@@ -16,4 +21,53 @@ class SessionPort(Protocol):
 
     def events(self) -> AsyncIterator[Event]:
         """All events from now on, starting with a full `state`. Ends when the session closes."""
+        ...
+
+
+class SessionWindow(Protocol):
+    """A window on a running session. Leaving it leaves the session running."""
+
+    @property
+    def hello(self) -> "ServerHello":
+        """Which session it is, and which process runs it."""
+        ...
+
+    @property
+    def session(self) -> SessionPort: ...
+
+    async def leave(self) -> None: ...
+
+
+class HostPort(Protocol):
+    """All sessions of this user: those that this host runs, those of other processes, and stored ones.
+
+    A refusal says why, and has changed nothing.
+    """
+
+    async def sessions(self, cwd: str | None = None) -> "tuple[KnownSession, ...]":
+        """The running sessions, the oldest first, then the stored ones, the newest first; of one directory, or all."""
+        ...
+
+    async def inbox(self) -> "tuple[SessionAsk, ...]":
+        """What running sessions, and those that were left with a question, ask; the longest waiting first."""
+        ...
+
+    async def open(self, start: "SessionStart") -> SessionWindow | Refused:
+        """Start a new session in this host."""
+        ...
+
+    async def resume(self, session_id: str, mcp_servers: "Mapping[str, Any] | None" = None) -> SessionWindow | Refused:
+        """Continue a stored session in this host, with further MCP servers. One that runs is attached to instead."""
+        ...
+
+    async def reopen(self, session_id: str, wanted: "SessionWanted") -> SessionWindow | Refused:
+        """Close a session of this host and continue it with other settings, or with the same if that fails."""
+        ...
+
+    async def attach(self, session_id: str) -> SessionWindow | Refused:
+        """Open a window on a running session, of this host or another process."""
+        ...
+
+    async def close(self, session_id: str) -> Receipt:
+        """Close a session that this host runs. It can be resumed."""
         ...

@@ -6,7 +6,7 @@ from robota.protocol.wire import Value
 
 
 class RewindScope(StrEnum):
-    """What is rewound."""
+    """What to rewind."""
 
     BOTH = "both"
     FILES = "files"
@@ -51,6 +51,14 @@ class PromptPoint(Value, frozen=True, kw_only=True):
     left_out: tuple[LeftFile, ...] = ()
 
 
+class RefMove(Value, frozen=True, kw_only=True):
+    """A branch, a tag, the stash or HEAD of git, and its value before and after; null if it did not exist."""
+
+    name: str
+    before: str | None = None
+    after: str | None = None
+
+
 class RestoredFile(Value, frozen=True, kw_only=True):
     """A file that is or would be restored. `kind` is added, deleted or modified."""
 
@@ -63,7 +71,8 @@ class RewindResult(Value, frozen=True, kw_only=True):
 
     `left_prompts` are the numbers of the prompts that are no longer part of the conversation; after a restore `draft`
     is the first of them, to be changed and sent again. `returned_prompts` are those that are part of it again.
-    `saved_new_work`: the user's work that was in no checkpoint is in one now.
+    `saved_new_work`: the user's work that was in no checkpoint is in one now. `refs` are the names of git that move
+    back, `left_refs` those that commands moved, but something else moved since.
     """
 
     action: RewindAction
@@ -74,10 +83,12 @@ class RewindResult(Value, frozen=True, kw_only=True):
     files: tuple[RestoredFile, ...] = ()
     left_files: tuple[LeftFile, ...] = ()
     saved_new_work: bool = False
+    refs: tuple[RefMove, ...] = ()
+    left_refs: tuple[str, ...] = ()
     diff: str = ""
     state: str = ""
 
     @property
     def is_empty(self) -> bool:
         """Whether the rewind changes nothing."""
-        return not self.changes_conversation and not self.files
+        return not self.changes_conversation and not self.files and not self.refs

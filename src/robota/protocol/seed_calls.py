@@ -1,4 +1,7 @@
-"""Calls as the seed's rows tell them: in JSON with its own names of actions. Logs of older versions tell no more."""
+"""Calls as the seed's rows describe them: JSON with its own names of actions.
+
+Logs of older versions contain nothing else.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -12,7 +15,7 @@ from robota.protocol.views import DiffHunk, DiffsView, DiffView, TerminalView, V
 CALL_ASKS: Final = frozenset({"command", "tool", "use_mcp_server"})
 CALL_SAYS: Final = frozenset({"tool", "mcp_server_request_started"})
 COMMAND: Final = "executeCommand"
-# How an action is called on the screen, and the fields that its title tells.
+# The name of an action on the screen, and the fields in its title.
 TITLES: Final[Mapping[str, tuple[str, ...]]] = {
     "readFile": ("Read", "path"),
     "listFilesTopLevel": ("List", "path"),
@@ -29,7 +32,7 @@ TITLES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def is_call_row(row: Message) -> bool:
-    """Whether the row tells of a call that was made: it needed no approval, or somebody has decided about it."""
+    """Whether the row is about a call that was made: it needed no approval, or has been decided."""
     return (row.ask in CALL_ASKS and bool(row.is_answered)) if row.type == "ask" else row.say in CALL_SAYS
 
 

@@ -12,7 +12,7 @@ from robota.protocol.wire import OpenValue, Value
 
 
 class TypedCommand(msgspec.Struct, frozen=True):
-    """The name of a command and the words behind it, as somebody typed them."""
+    """The name of a command and the words after it, as they were typed."""
 
     name: str
     arguments: str
@@ -38,6 +38,7 @@ class CommandSource(StrEnum):
     """Who brought a command."""
 
     BUILT_IN = "builtin"
+    PROGRAM = "program"  # one that embeds Robota
     PROJECT = "project"
     USER = "user"
     SKILL = "skill"
@@ -110,7 +111,10 @@ class CommandChoice(CommandOutcomeValue, frozen=True, kw_only=True, tag="choice"
 
 
 class CommandStarted(CommandOutcomeValue, frozen=True, kw_only=True, tag="started"):
-    """Work has begun; the session's events tell the rest. If it `is_prompt`, the line is a row of the conversation."""
+    """Work has begun; the events of the session report the rest.
+
+    If it `is_prompt`, the line is a row of the conversation.
+    """
 
     is_prompt: bool = False
 
@@ -142,8 +146,15 @@ class RowsShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="rows"):
     rows: OlderRows
 
 
+class AgentsShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="agents"):
+    """The agents of the session, or the one whose task is `task_id`, to be watched live. Others show the `view`."""
+
+    view: View
+    task_id: str | None = None
+
+
 class DiffShown(CommandOutcomeValue, frozen=True, kw_only=True, tag="diff"):
-    """What was changed, as a unified diff."""
+    """The changes, as a unified diff."""
 
     diff: str
 
@@ -175,9 +186,21 @@ class SessionWanted(CommandOutcomeValue, frozen=True, kw_only=True, tag="session
     session_id: str | None = None
     provider: str | None = None
     model: str | None = None
+    effort: str | None = None
     language: str | None = None
     sets_up: str | None = None
     decides_trust: bool = False
+
+
+class SessionDetached(CommandOutcomeValue, frozen=True, kw_only=True, tag="detach"):
+    """The user wants to leave the terminal, and the session to go on without it.
+
+    The client that runs the session hands it over to another process; a client that only shows it leaves.
+    """
+
+
+class InboxWanted(CommandOutcomeValue, frozen=True, kw_only=True, tag="inbox"):
+    """The user wants to see and answer the open questions of all sessions."""
 
 
 CommandOutcome = (
@@ -188,9 +211,14 @@ CommandOutcome = (
     | PreviewShown
     | RewindShown
     | RowsShown
+    | AgentsShown
     | DiffShown
     | TextCopied
     | CommandList
     | ClientClosed
     | SessionWanted
+    | SessionDetached
+    | InboxWanted
 )
+# How a conversation ends, besides an exit code: where the client goes on, or what becomes of the session.
+NextStep = SessionWanted | SessionDetached

@@ -89,7 +89,7 @@ def detect_agent_state(messages: Sequence[Message]) -> AgentStateInfo:
 
 
 def is_request_row(message: Message) -> bool:
-    """Whether a row stands for a request to the model."""
+    """Whether a row represents a request to the model."""
     return message.say == "api_req_started"
 
 

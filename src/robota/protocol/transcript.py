@@ -59,7 +59,7 @@ Transcript = Prompted | Replied | Reasoned | Called | Noted
 
 
 class TranscriptHead(Value, frozen=True, kw_only=True):
-    """What stands above a transcript."""
+    """The heading of a transcript."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""Reads a unified diff, of git or in the row of a call, into the changes of each file. What is none is passed over."""
+"""Reads a unified diff, of git or in the row of a call, into the changes of each file. Other lines are skipped."""
 
 import re
 from collections.abc import Iterator
@@ -31,29 +31,29 @@ def files_in(diff: str) -> tuple[DiffView, ...]:
 
 
 def unified(hunk: DiffHunk) -> str:
-    """A hunk as it stands in a unified diff."""
+    """A hunk of a unified diff."""
     header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@\n"
     return header + "".join(f"{MARKS[line.kind]}{line.text}\n" for line in hunk.lines)
 
 
 def parts_in(diff: str) -> list[tuple[str, tuple[DiffHunk, ...]]]:
     """The hunks in the diff of a row: for each file what stands above them, which is nothing if there is only one."""
-    found: list[tuple[str, list[DiffHunk]]] = []
+    parts: list[tuple[str, list[DiffHunk]]] = []
     lines = diff.split("\n")
     at = 0
     while at < len(lines):
         line = lines[at]
         at += 1
         if line.startswith(PART):
-            found.append((line.removeprefix(PART), []))
+            parts.append((line.removeprefix(PART), []))
         elif (hunk := re.match(HUNK, line)) is not None:
-            if not found:
-                found.append(("", []))
+            if not parts:
+                parts.append(("", []))
             read, at = _hunk(hunk, lines, at)
             if not read.lines and at < len(lines) and lines[at].startswith(" "):  # a remark on what is not shown
                 read = msgspec.structs.replace(read, lines=(DiffLine(kind="context", text=lines[at][1:]),))
-            found[-1][1].append(read)
-    return [(head, tuple(hunks)) for head, hunks in found]
+            parts[-1][1].append(read)
+    return [(head, tuple(hunks)) for head, hunks in parts]
 
 
 def _views(lines: list[str]) -> Iterator[DiffView]:
@@ -78,7 +78,7 @@ def _views(lines: list[str]) -> Iterator[DiffView]:
 
 
 def _take_head(file: ReadFile, line: str) -> None:
-    """What stands between the name of a file and its first hunk."""
+    """The lines between the name of a file and its first hunk."""
     if line.startswith("new file"):
         file.is_new = True
     elif line.startswith("+++ ") and line[4:] != NOWHERE:
@@ -97,7 +97,7 @@ def _hunk(head: re.Match[str], lines: list[str], at: int) -> tuple[DiffHunk, int
     old_left = int(head[2]) if head[2] is not None else 1
     new_left = int(head[4]) if head[4] is not None else 1
     counts = old_left, new_left
-    found: list[DiffLine] = []
+    diff_lines: list[DiffLine] = []
     while at < len(lines) and (old_left > 0 or new_left > 0 or lines[at].startswith("\\")):
         line = lines[at]
         at += 1
@@ -105,13 +105,17 @@ def _hunk(head: re.Match[str], lines: list[str], at: int) -> tuple[DiffHunk, int
         if kind is None:  # "\ No newline at end of file"
             continue
         is_old, is_new = kind != "add", kind != "remove"
-        found.append(
+        diff_lines.append(
             DiffLine(kind=kind, text=line[1:], old_line=old if is_old else None, new_line=new if is_new else None)
         )
         old, old_left = (old + 1, old_left - 1) if is_old else (old, old_left)
         new, new_left = (new + 1, new_left - 1) if is_new else (new, new_left)
     hunk = DiffHunk(
-        old_start=int(head[1]), old_count=counts[0], new_start=int(head[3]), new_count=counts[1], lines=tuple(found)
+        old_start=int(head[1]),
+        old_count=counts[0],
+        new_start=int(head[3]),
+        new_count=counts[1],
+        lines=tuple(diff_lines),
     )
     return hunk, at
 

@@ -1,12 +1,13 @@
 """`ProviderDefinition`: a kind of provider as data and functions. No code outside its module knows its name."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from robota.config.profiles.profile import Profile
+from robota.config.settings.schema import Effort
 from robota.providers.catalogue import ModelFacts, edit_format_of, entry_of, unknown_model
 from robota.providers.chunks import EditFormat, Provider
 from robota.providers.profile_options import ModelOptions, options_of
@@ -79,6 +80,13 @@ class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
     default: str | None = None
 
 
+class OfferedModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that a server lists, with the context window that it announces."""
+
+    name: str
+    context_window: int | None = None
+
+
 class Probed(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a probe: a line for the user, whether the server has the model, and the models it listed."""
 
@@ -90,6 +98,7 @@ class Probed(msgspec.Struct, frozen=True, kw_only=True):
 class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of provider: how it is presented, set up and created, and what is known about its models.
 
+    `efforts` are the options that make a model think more or less; without them it cannot be told.
     `local_address` is the base URL where a server of this kind listens if it runs on this machine. `api_protocol` is
     the name in request rows for the vendor's way of counting tokens.
     """
@@ -103,10 +112,11 @@ class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):
     requires_api_key: bool = False
     aliases: tuple[str, ...] = ()
     probe_profile: Callable[[Profile], Awaitable[Probed]] | None = None
-    list_models: Callable[[Profile], Awaitable[list[str]]] | None = None
+    list_models: Callable[[Profile], Awaitable[list[OfferedModel]]] | None = None
     model_info: Callable[[Profile], ModelInfo] = catalogued
     local_address: str | None = None
     api_protocol: str = "openai"
+    efforts: Mapping[Effort, Mapping[str, Any]] = {}
     cost_source: CostSource = CostSource.CATALOGUE
 
     @property

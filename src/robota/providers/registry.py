@@ -10,6 +10,7 @@ import msgspec
 from robota.config.errors import ConfigError
 from robota.config.keys.api_key import resolve_key
 from robota.config.profiles.profile import Profile
+from robota.config.settings.schema import Effort
 from robota.providers.catalogue import OVERRIDES, entry_of
 from robota.providers.chunks import Provider
 from robota.providers.definition import CostSource, ProviderDefinition
@@ -39,14 +40,31 @@ ALIASES: Final = {"claude": "anthropic", "google": "gemini", "openai-compat": "o
 FIELDS: Final = {field.encode_name: field.name for field in msgspec.structs.fields(Profile)}
 
 
+class KnownProviders(msgspec.Struct, frozen=True):
+    """The provider types of a session: the `own` ones of a program that embeds Robota, then the built-in ones."""
+
+    own: tuple[ProviderDefinition, ...] = ()
+
+    def definition(self, type: str) -> ProviderDefinition:
+        """The definition of a type or alias. Raises `ConfigError`."""
+        for each in self.own:
+            if type == each.type or type in each.aliases:
+                return each
+        location = DEFINITIONS.get(canonical(type))
+        if location is None:
+            types = sorted({*DEFINITIONS, *(each.type for each in self.own)})
+            raise ConfigError(f"There is no provider type {type!r}. Known types: {', '.join(types)}.")
+        module, _, name = location.partition(":")
+        provider: ProviderDefinition = getattr(import_module(module), name)
+        return provider
+
+
+BUILT_IN: Final = KnownProviders()
+
+
 def definition(type: str) -> ProviderDefinition:
-    """The definition of a type or alias."""
-    location = DEFINITIONS.get(canonical(type))
-    if location is None:
-        raise ConfigError(f"There is no provider type {type!r}. Known types: {', '.join(sorted(DEFINITIONS))}.")
-    module, _, name = location.partition(":")
-    provider: ProviderDefinition = getattr(import_module(module), name)
-    return provider
+    """The definition of a built-in type or alias."""
+    return BUILT_IN.definition(type)
 
 
 def canonical(type: str) -> str:
@@ -64,30 +82,35 @@ def create(profile: Profile, env: Mapping[str, str] | None = None) -> Provider:
     return open_provider(ready(profile, os.environ if env is None else env))
 
 
-def open_provider(profile: Profile) -> Provider:
+def open_provider(profile: Profile, known: KnownProviders = BUILT_IN) -> Provider:
     """The provider of a profile that is ready. Its replies say what they cost, wherever a price is known."""
+    provider = known.definition(profile.type).create_provider(profile)
+    return PricedProvider(provider, lambda model: price_of(profile, model, known))
 
-    return PricedProvider(definition(profile.type).create_provider(profile), lambda model: price_of(profile, model))
 
-
-def price_of(profile: Profile, model: str) -> Price | None:
+def price_of(profile: Profile, model: str, known: KnownProviders = BUILT_IN) -> Price | None:
     """The price of a model of a profile; None if it is unknown."""
     price = entry_of(profile, model).facts.price
-    return FREE if price is None and definition(profile.type).cost_source is CostSource.FREE else price
+    return FREE if price is None and known.definition(profile.type).cost_source is CostSource.FREE else price
 
 
-def can_tell_cost(profile: Profile, model: str) -> bool:
+def can_tell_cost(profile: Profile, model: str, known: KnownProviders = BUILT_IN) -> bool:
     """Whether the cost of a model's replies will be known."""
-    is_reported = definition(profile.type).cost_source is CostSource.REPORTED
-    return is_reported or price_of(profile, model) is not None
+    is_reported = known.definition(profile.type).cost_source is CostSource.REPORTED
+    return is_reported or price_of(profile, model, known) is not None
 
 
-def ready(profile: Profile, env: Mapping[str, str], models: Mapping[str, Any] | None = None) -> Profile:
+def ready(
+    profile: Profile,
+    env: Mapping[str, str],
+    models: Mapping[str, Any] | None = None,
+    known: KnownProviders = BUILT_IN,
+) -> Profile:
     """The profile with the defaults of its type filled in, its key resolved, nothing missing and nothing wrong.
 
     `models` are facts by model id that the settings give for all profiles; the profile's own come before them.
     """
-    kind = definition(profile.type)
+    kind = known.definition(profile.type)
     full = with_defaults(profile, kind)
     missing = missing_fields(full, kind)
     if missing:
@@ -102,6 +125,20 @@ def ready(profile: Profile, env: Mapping[str, str], models: Mapping[str, Any] | 
         whole = msgspec.structs.replace(whole, options={**whole.options, OVERRIDES: {**models, **own}})
     kind.model_info(whole)
     return whole
+
+
+def with_effort(profile: Profile, effort: Effort, known: KnownProviders = BUILT_IN) -> Profile:
+    """The profile with the options for this effort, if its model has such options; `effort` takes precedence."""
+    kind = known.definition(profile.type)
+    if effort not in kind.efforts or not can_think(profile):
+        return profile
+    return msgspec.structs.replace(profile, options={**profile.options, **kind.efforts[effort]})
+
+
+def can_think(profile: Profile) -> bool:
+    """Whether the model thinks, as far as is known. Of a model that is not in the catalogue it is assumed."""
+    entry = entry_of(profile)
+    return entry.facts.thinking or not entry.is_known
 
 
 def with_defaults(profile: Profile, kind: ProviderDefinition) -> Profile:

@@ -7,7 +7,7 @@ it counts as printable, and the unprintable ones that some callers treat differe
 
 import re
 from collections.abc import Set
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -31,7 +31,8 @@ BLANK: Final = (
 )
 LINES_AND_TABS: Final = frozenset("\n\t")
 REMOVED: Final = str.maketrans(dict.fromkeys((CONTROL_CODES | BIDI | TAGS) - LINES_AND_TABS))
-LONG_GAP: Final = r"[ \t]{20,}|\n{4,}"
+# Lines of nothing but blanks are a gap like empty ones.
+LONG_GAP: Final = r"\n(?:[ \t]*\n){3,}|[ \t]{20,}"
 MANY_LINES: Final = 400
 MAX_LINE_LENGTH: Final = 80
 # Up to this many different characters, `str.replace` for each is faster than one `str.translate`.
@@ -120,5 +121,16 @@ def _escaped(character: str) -> str:
 
 
 def _gap(match: re.Match[str]) -> str:
-    kind = "new lines" if match[0][0] == "\n" else "blanks"
-    return f" ‹{len(match[0])} {kind}› "
+    lines = match[0].count("\n")
+    return f" ‹{lines} new lines› " if lines else f" ‹{len(match[0])} blanks› "
+
+
+def with_whole_characters(node: Any) -> Any:
+    """The JSON data with every lone UTF-16 surrogate, which has no UTF-8 form, replaced by U+FFFD."""
+    if isinstance(node, str):
+        return node.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(node, list | tuple):
+        return [with_whole_characters(item) for item in node]
+    if isinstance(node, dict):
+        return {with_whole_characters(key): with_whole_characters(value) for key, value in node.items()}
+    return node

@@ -4,10 +4,12 @@ Models that were trained with those write such calls here too. Only what means t
 something else than was meant, so everything else stays an error with an example.
 """
 
+import json
+import re
 import shlex
 from typing import Any, Final
 
-from robota.contracts.written_call import OtherForms, UnclearCall, WrittenCall
+from robota.contracts.written_call import OtherForms, UnclearCall, WrittenCall, letters
 from robota.tools.command.execute_command import MAX_TIMEOUT_S
 from robota.tools.files.search_files import MAX_CONTEXT, MAX_RESULTS
 
@@ -18,13 +20,29 @@ CERTAINLY_MS: Final = 10_000
 # Where the call is in the form of Claude Code, from here on: a limit below a second makes no sense.
 PROBABLY_MS: Final = 1_000
 MAX_NUMBER: Final = 2**53
+SEVERAL_FILES: Final = ("files", "paths", "file_paths")
 SHELLS: Final = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh")
 IN_BACKGROUND: Final = ("run_in_background", "is_background", "background")
+ACTIONS: Final = {"bashoutput": "read", "killshell": "stop", "killbash": "stop", "writestdin": "send"}
 CHECKBOXES: Final = {"completed": "[x]", "done": "[x]", "in_progress": "[-]", "inprogress": "[-]"}
+# How answers are suggested in calls as XML, for example by Roo Code.
+SUGGESTIONS: Final = re.compile(r"<suggest[^>]*>\s*(.*?)\s*</suggest>", re.DOTALL)
+PATCH_COMMAND: Final = re.compile(
+    r"\s*apply_patch\s*<<\s*(?P<quote>['\"])(?P<end>\w+)(?P=quote)\s*\n(?P<patch>\*\*\* Begin Patch\n.*?)\n(?P=end)\s*",
+    re.DOTALL,
+)
 ITEM_TEXTS: Final = ("content", "step", "text", "title", "description", "task")
 ONE_EDIT: Final = (
     "edit_file makes one replacement. Nothing was changed. Make a call for each edit, for example edit_file "
     '{"path": "src/app.py", "old_string": "a = 1", "new_string": "a = 2"}.'
+)
+ONLY_REPLACES: Final = (
+    "This editor can only view, create and replace. Nothing was changed. Use edit_file to insert lines beside another, "
+    'for example edit_file {"path": "src/app.py", "old_string": "a = 1", "new_string": "a = 1\\nb = 2"}.'
+)
+ONE_FILE: Final = (
+    "read_file reads one file. Nothing was read. Make a call for each, in one reply, for example read_file "
+    '{"path": "src/app.py"}.'
 )
 ONE_QUESTION: Final = (
     "ask_followup_question asks one question. Nothing was asked. Make a call for each, for example "
@@ -48,6 +66,9 @@ def _is_true(value: Any) -> bool:
 def _of_read_file(written: WrittenCall) -> WrittenCall:
     """Ranges as first and last line, a first line that is counted from 0, and blocks as an object of their own."""
     arguments = dict(written.arguments)
+    for name in ("path", *SEVERAL_FILES):
+        if name != "path" or isinstance(_as_list(arguments.get(name)), list):
+            arguments |= _one_file(arguments.pop(name, None))
     block, mode = arguments.pop("indentation", None), arguments.pop("mode", None)
     if mode == "indentation" or isinstance(block, dict):
         anchor = block.get("anchor_line") if isinstance(block, dict) else None
@@ -71,6 +92,19 @@ def _of_read_file(written: WrittenCall) -> WrittenCall:
     return written.having(arguments, *notes)
 
 
+def _one_file(files: Any) -> dict[str, Any]:
+    """The arguments for the only file of a list; none if it is not a list."""
+    match _as_list(files):
+        case [str() as path]:
+            return {"path": path}
+        case [{"path": str() as path}]:
+            return {"path": path}
+        case list():
+            raise UnclearCall(ONE_FILE)
+        case _:
+            return {}
+
+
 def _of_edit_file(written: WrittenCall) -> WrittenCall:
     """A list of one edit, the number of replacements that is expected, if that is one, and Anthropic's editor."""
     arguments = dict(written.arguments)
@@ -80,7 +114,7 @@ def _of_edit_file(written: WrittenCall) -> WrittenCall:
         del arguments["expected_replacements"]
     if "edits" not in arguments:
         return written.having(arguments)
-    match arguments.pop("edits"):
+    match _as_list(arguments.pop("edits")):
         case [dict() as edit]:
             return written.having({**arguments, **edit})
         case _:
@@ -91,6 +125,9 @@ def _of_execute_command(written: WrittenCall) -> WrittenCall:
     """Commands as lists of words, time limits in milliseconds, and commands for the background."""
     arguments, notes = dict(written.arguments), []
     command = arguments.get("command")
+    # In another directory, its paths would be other files.
+    if arguments.get("cwd") in (None, "", ".") and (patch := _patch_in(command)):
+        return written.having({"patch": patch}, "a patch", tool="apply_patch")
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
         is_script = len(command) == 3 and command[0] in SHELLS and command[1] in ("-c", "-lc")
         arguments["command"] = command[2] if is_script else shlex.join(command)
@@ -104,6 +141,17 @@ def _of_execute_command(written: WrittenCall) -> WrittenCall:
     return written.having(arguments, *notes)
 
 
+def _patch_in(command: Any) -> str | None:
+    """The patch that codex applies with a command of this name, which no machine has; None if it does more."""
+    match command:
+        case ["apply_patch", str() as patch]:
+            return patch
+        case [shell, "-c" | "-lc", str() as script] if shell in SHELLS:
+            command = script
+    here = PATCH_COMMAND.fullmatch(command) if isinstance(command, str) else None
+    return None if here is None else here["patch"]
+
+
 def _in_seconds(arguments: dict[str, Any], *, is_theirs: bool) -> str:
     """Turn a time limit in milliseconds into seconds. Returns what was assumed."""
     in_ms = arguments.pop("timeout_ms", None)
@@ -115,11 +163,15 @@ def _in_seconds(arguments: dict[str, Any], *, is_theirs: bool) -> str:
 
 
 def _of_background_process(written: WrittenCall) -> WrittenCall:
-    """Claude Code has a tool for each action."""
-    action = {"bashoutput": "read", "killshell": "stop", "killbash": "stop"}.get(written.written_name.lower())
+    """Claude Code and codex have a tool for each action."""
+    action = ACTIONS.get(letters(written.written_name))
     if action is None or "action" in written.arguments:
         return written
-    return written.having({"action": action, **written.arguments}, f"action {action}")
+    arguments = dict(written.arguments)
+    if action == "send" and not arguments.get("input"):
+        action = "read"  # sending nothing is how codex looks for new output
+        arguments.pop("input", None)
+    return written.having({"action": action, **arguments}, f"action {action}")
 
 
 def _of_search_files(written: WrittenCall) -> WrittenCall:
@@ -144,12 +196,23 @@ def _of_search_files(written: WrittenCall) -> WrittenCall:
 
 def _of_update_todo_list(written: WrittenCall) -> WrittenCall:
     """Lists of items with a status, which become a checklist."""
-    items = written.arguments.get("todos")
+    items = _as_list(written.arguments.get("todos"))
     if not isinstance(items, list):
         return written
     return written.having(
         {**written.arguments, "todos": "\n".join(map(_checklist_line, items))}, "todos as a checklist"
     )
+
+
+def _as_list(value: Any) -> Any:
+    """The list of objects or texts that a text has as JSON, as in a call that is written as XML."""
+    if not isinstance(value, str) or not value.lstrip().startswith("["):
+        return value
+    try:
+        items = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return items if items and all(isinstance(item, dict | str) for item in items) else value
 
 
 def _checklist_line(item: Any) -> str:
@@ -171,7 +234,9 @@ def _of_ask_followup_question(written: WrittenCall) -> WrittenCall:
             return written.having({**question, **arguments})
         case _:
             raise UnclearCall(ONE_QUESTION)
-    answers = arguments.get("follow_up")
+    answers = _as_list(arguments.get("follow_up"))
+    if isinstance(answers, str):
+        answers = SUGGESTIONS.findall(answers) or answers
     if isinstance(answers, list):
         arguments["follow_up"] = [_answer(each) for each in answers]
     return written.having(arguments)
@@ -191,7 +256,7 @@ def _of_anthropic_editor(written: WrittenCall) -> WrittenCall:
     arguments = dict(written.arguments)
     command = str(arguments.pop("command"))
     if command not in tools:
-        raise UnclearCall(ONE_EDIT)
+        raise UnclearCall(ONLY_REPLACES)
     return written.having(arguments, f"{command} → {tools[command]}", tool=tools[command])
 
 
@@ -206,15 +271,17 @@ COMMAND: Final = OtherForms(
     },
     meaningless=("description", "justification", "explanation", "yield_time_ms", "max_output_tokens", "login", "tty"),
     convert=_of_execute_command,
+    converted=("timeout_ms", *IN_BACKGROUND),
 )
 
 # By the id of the tool.
 FOREIGN_CALLS: Final = {
     "read_file": OtherForms(
-        names=("view", "view_file", "open_file", "cat"),
+        names=("view", "view_file", "open_file", "cat", "read_many_files"),
         parameters=FILE,
         meaningless=("description", "explanation"),
         convert=_of_read_file,
+        converted=("start_line", "end_line", "view_range", "indentation", "mode", *SEVERAL_FILES),
     ),
     "list_files": OtherForms(
         names=("ls", "list_dir", "list_directory"),
@@ -235,6 +302,7 @@ FOREIGN_CALLS: Final = {
         },
         meaningless=("-n", "description", "explanation", "case_sensitive"),
         convert=_of_search_files,
+        converted=("output_mode", "multiline", "case_insensitive"),
     ),
     "write_to_file": OtherForms(
         names=("create_file", "create"),
@@ -252,6 +320,7 @@ FOREIGN_CALLS: Final = {
         },
         meaningless=("instruction", "description", "explanation"),
         convert=_of_edit_file,
+        converted=("command", "edits", "expected_replacements", "view_range", "file_text", "insert_line"),
     ),
     "apply_diff": OtherForms(parameters=FILE),
     "apply_patch": OtherForms(parameters={"input": "patch", "patch_text": "patch", "diff": "patch"}),
@@ -260,9 +329,12 @@ FOREIGN_CALLS: Final = {
         parameters={"id": "artifact_id", "name": "artifact_id", "pattern": "search", "regex": "search"}
     ),
     "background_process": OtherForms(
-        names=("BashOutput", "KillShell", "KillBash"),
-        parameters={"bash_id": "id", "shell_id": "id", "process_id": "id", "cmd": "command", "workdir": "cwd"},
-        meaningless=("description", "filter"),
+        names=("BashOutput", "KillShell", "KillBash", "write_stdin"),
+        parameters={
+            **{"cmd": "command", "workdir": "cwd", "chars": "input", "text": "input", "stdin": "input"},
+            **{name: "id" for name in ("bash_id", "shell_id", "process_id", "session_id")},
+        },
+        meaningless=("description", "filter", "yield_time_ms", "max_output_tokens"),
         convert=_of_background_process,
     ),
     "web_fetch": OtherForms(
@@ -281,16 +353,34 @@ FOREIGN_CALLS: Final = {
         parameters={"options": "follow_up", "suggestions": "follow_up", "choices": "follow_up"},
         meaningless=("header", "multiSelect", "description"),
         convert=_of_ask_followup_question,
+        converted=("questions",),
     ),
     "attempt_completion": OtherForms(
         names=("finish", "complete_task"),
         parameters={"summary": "result", "answer": "result", "message": "result"},
         meaningless=("command",),
     ),
-    "new_task": OtherForms(
-        names=("Task", "Agent"),
-        parameters={"prompt": "message", "subagent_type": "mode", "agent": "mode"},
-        meaningless=("description",),
+    "new_task": OtherForms(parameters={"prompt": "message"}),
+    "agent": OtherForms(
+        names=("Task", "task", "spawn_agent", "use_subagents"),
+        parameters={
+            "message": "prompt",
+            "agent": "subagent_type",
+            "agent_type": "subagent_type",
+            "background": "run_in_background",
+        },
+        meaningless=("mode", "team_name", "isolation"),
+    ),
+    "agent_send": OtherForms(
+        names=("SendMessage", "send_input", "send_message"), parameters={"target": "to", "content": "message"}
+    ),
+    "agent_wait": OtherForms(names=("wait_agent",), parameters={"targets": "ids", "agents": "ids"}),
+    "agent_stop": OtherForms(
+        names=("TaskStop", "close_agent", "interrupt_agent"),
+        parameters={"task_id": "id", "agent_id": "id", "target": "id"},
     ),
     "switch_mode": OtherForms(parameters={"mode": "mode_slug", "slug": "mode_slug"}),
+    "present_plan": OtherForms(
+        names=("ExitPlanMode", "exit_plan_mode", "plan_exit"), meaningless=("allowedPrompts", "description")
+    ),
 }

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 REFERENCE = "#/$defs/"
 SCHEMAS: Final = Path(__file__).with_name("schemas.json")
 SHELL_TOOL: Final = "execute_command"
+# What a schema need not say: the description of a parameter has its default, and a call that breaks a lower bound, or
+# one of a text, gets an error that says so. Every request pays for every word.
+NOT_SENT: Final = frozenset(
+    {"default", "maxLength", "minLength", "pattern", "minimum", "exclusiveMinimum", "minItems", "additionalProperties"}
+)
 
 
 class BuiltIn(msgspec.Struct, frozen=True):
@@ -45,6 +50,11 @@ BUILT_IN: Final = (
     BuiltIn("attempt_completion", "task"),
     BuiltIn("new_task", "task"),
     BuiltIn("switch_mode", "task"),
+    BuiltIn("present_plan", "task"),
+    BuiltIn("agent", "agents", ("Agent",)),
+    BuiltIn("agent_send", "agents", ("AgentSend",)),
+    BuiltIn("agent_wait", "agents", ("AgentWait",)),
+    BuiltIn("agent_stop", "agents", ("AgentStop",)),
 )
 BUILT_IN_IDS: Final = tuple(tool.id for tool in BUILT_IN)
 
@@ -72,20 +82,20 @@ def _forms_of(id: str) -> "Callable[[], OtherForms]":
 
 def by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:
     """Every name of a tool: its id, its aliases, its label. A tool's id is never overridden by another tool's alias."""
-    known = tuple(tools)
+    every_tool = tuple(tools)
     names: dict[str, AnyTool] = {}
-    for tool in known:
+    for tool in every_tool:
         if tool.name in names:
             raise ValueError(f"two tools have the id {tool.name!r}")
         names[tool.name] = tool
-    for tool in known:
+    for tool in every_tool:
         for other in (*tool.aliases, tool.label):
             names.setdefault(other, tool)
     return names
 
 
 def schema_of(tool: AnyTool) -> dict[str, Any]:
-    """The JSON Schema of a tool's parameters, self-contained and without additional properties."""
+    """The JSON Schema of a tool's parameters, self-contained."""
     if tool.schema is not None:
         return tool.schema
     return _written_schemas().get(written_name(tool)) or made_schema(tool)
@@ -119,11 +129,17 @@ def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
         target = definitions[node["$ref"].removeprefix(REFERENCE)]
         rest = {key: value for key, value in node.items() if key not in {"$ref", "$defs"}}
         return {**_inlined(target, definitions), **rest}
-    plain = {key: _inlined(value, definitions) for key, value in _without_null(node).items() if key != "$defs"}
+    plain = {key: _inlined(value, definitions) for key, value in _without_null(node).items() if _is_sent(key, value)}
     if plain.get("type") == "object" and "properties" in plain:
         plain.pop("title", None)
-        plain["additionalProperties"] = False
     return plain
+
+
+def _is_sent(key: str, value: Any) -> bool:
+    """Whether a model needs it. A parameter may be called like a keyword; its value is a schema."""
+    if isinstance(value, dict):
+        return key != "$defs"
+    return key not in NOT_SENT and (key, value) != ("required", [])
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:

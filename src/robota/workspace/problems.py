@@ -1,6 +1,7 @@
 """What can be wrong with a path, a file, a command or the machine."""
 
 import errno
+import posixpath
 from typing import Final
 
 NO_THREAD: Final = "can't start new thread"  # what Python says if the system gives it none
@@ -88,6 +89,31 @@ class NotRead(FileProblem):
 
 class FileChanged(FileProblem):
     """The file is no longer what the model read, or what an edit was worked out from."""
+
+
+def too_big(path: str, size: int, limit: int) -> TooBig:
+    """The problem of a file that is larger than `limit` bytes."""
+    return TooBig(
+        f"{path!r} has {size:,} bytes or more; at most {limit:,} can be read at once. Read a part with a command."
+    )
+
+
+def hidden_by(name: str, path: str) -> Ignored:
+    """The problem of a path that an ignore file of this name keeps from the model."""
+    return Ignored(
+        f"{path!r} is hidden from you by a {name} file. Nothing was read or changed. Do without it, or ask the user."
+    )
+
+
+def changed_just_now(path: str, kept: str | None = None) -> FileChanged:
+    """The problem of a file that another program changed; an older version of it is `kept` under this name."""
+    if kept is None:
+        return FileChanged(f"{path!r} was changed by another program just now. It was not changed. Read it again.")
+    beside = posixpath.join(posixpath.dirname(path), kept)
+    return FileChanged(
+        f"{path!r} was changed by other programs twice during this write. Their last version is in place, and the one "
+        f"before it was saved as {beside!r}. Read both, and tell the user about the saved one."
+    )
 
 
 class Overtaken(Exception):

@@ -23,6 +23,7 @@ from tests.agents.worktrees.repositories import (
 )
 from tests.cli.scripts import script
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
+from tests.harness.conversation import typed
 
 
 @pytest.fixture
@@ -83,9 +84,9 @@ def test_the_list_says_what_would_be_lost(robota: Robota) -> None:
 def test_a_conversation_lists_and_removes_them_too(robota: Robota) -> None:
     run_in_worktree(robota, "x", "echo work > b.txt")
     assert "1 changed or new file" in robota("-p", "/worktree").stdout
-    refused = robota("-p", "/worktree remove x")
+    refused = typed(robota, "/worktree remove x")
     assert refused.code == 1 and "--force" in refused.stderr and (worktree(robota, "x") / "b.txt").exists()
-    assert robota("-p", "/worktree remove x --force").code == 0
+    assert typed(robota, "/worktree remove x --force").code == 0
     assert names_of_worktrees(robota) == []
 
 

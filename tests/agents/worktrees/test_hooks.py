@@ -26,7 +26,7 @@ def robota(robota: Robota) -> Robota:
 
 
 def run_with_hooks(robota: Robota, hooks: dict[str, str], *commands: str) -> Finished:
-    """A session in the worktree `x` of a person who has these hooks."""
+    """A session in the worktree `x` of a user who has these hooks."""
     script(robota, *(commanding(*commands) if commands else [ANSWER]))
     path = robota.home / ".robota/settings.json"
     settings = json.loads(path.read_text())

@@ -59,7 +59,7 @@ def test_a_name_without_a_prompt_says_what_it_was_taken_for(robota: Robota) -> N
     assert done.code == 2 and "'words' was taken as the name of the worktree" in done.stderr
 
 
-def test_a_worktree_with_changes_is_kept_and_the_person_told_what_to_do(robota: Robota) -> None:
+def test_a_worktree_with_changes_is_kept_and_the_user_told_what_to_do(robota: Robota) -> None:
     script(robota, write("b.txt"), ANSWER)
     done = robota("-w", "try-it", "-p", "go", "--permission-mode", "acceptEdits")
     for words in (
@@ -187,7 +187,9 @@ def test_files_in_a_worktree_are_no_protected_files(robota: Robota) -> None:
     script(robota, write("src/new.py"), write(".robota/settings.json", "{}"), ANSWER)
     done = robota("-w", "x", "-p", "go", "--permission-mode", "acceptEdits", "--output-format", "json")
     denied = json.loads(done.stdout)["permission_denials"]
-    assert [denial["tool_input"]["path"] for denial in denied] == [".robota/settings.json"], done.stdout
+    refused = worktree(robota, "x") / ".robota/settings.json"
+    assert [denial["tool_input"]["file_path"] for denial in denied] == [str(refused)], done.stdout
+    assert not refused.exists() and (worktree(robota, "x") / "src/new.py").exists()
 
 
 def test_git_of_the_repository_cannot_be_written_from_the_sandbox_of_a_worktree(robota: Robota) -> None:

@@ -98,7 +98,7 @@ def test_settings_and_prompts_come_from_files(robota: Robota) -> None:
     rules = '{"permissions": {"deny": ["Read"]}}'
     script(robota, {"calls": [call("read_file", path="prompt.md")]}, {"text": "ok"})
     denied = robota("-p", "go", "--settings", rules, "--output-format", "json")
-    assert denied.code == 0 and '"tool_name":"read_file"' in denied.stdout, denied.stdout + denied.stderr
+    assert denied.code == 0 and '"tool_name":"Read"' in denied.stdout, denied.stdout + denied.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A person at a real terminal: asks are shown, answered, and nothing runs that was not allowed."""
+"""A user at a real terminal: asks are shown, answered, and nothing runs that was not allowed."""
 
 import json
 from pathlib import Path

@@ -18,7 +18,7 @@ WAIT = "until test -e go; do sleep 0.05; done"
 
 
 def user_texts(robota: Robota) -> list[str]:
-    """What the person said, as it stands in the log."""
+    """What the user said, as it stands in the log."""
     records = log_records(sessions(robota)[0])
     return [record["payload"]["text"] for record in records if record["kind"] == "answer"]
 

@@ -113,9 +113,10 @@ def test_leaving_in_the_middle_writes_nothing(robota: Robota) -> None:
 def test_a_key_is_not_shown_and_a_variable_that_is_not_set_is_asked_about_again(robota: Robota) -> None:
     with running() as server, Terminal(robota, "--configure") as terminal:
         terminal.choose(LIST, COMPATIBLE)
-        terminal.answer("Address of the API", "localhost:1")
+        terminal.answer("Address of the API", "far.example:1")
         terminal.wait_for("must start with http")
-        terminal.answer("Address of the API", f"{server.url}/v1")
+        # A server on this machine needs no scheme.
+        terminal.answer("Address of the API", f"{server.url.removeprefix('http://')}/v1")
         terminal.answer("API key", "$ENV:NOT_THERE")
         terminal.wait_for("NOT_THERE is not set")
         terminal.answer("API key", "sk-secret")
@@ -126,6 +127,7 @@ def test_a_key_is_not_shown_and_a_variable_that_is_not_set_is_asked_about_again(
     assert "sk-secret" not in terminal.screen and "plain text" in terminal.screen
     path = robota.home / ".robota/settings.json"
     assert settings_of(robota)["providers"]["mine"]["apiKey"] == "sk-secret"
+    assert settings_of(robota)["providers"]["mine"]["baseURL"] == f"{server.url}/v1"
     assert path.stat().st_mode & 0o777 == 0o600
 
 

@@ -51,7 +51,8 @@ def test_json_is_one_object_with_usage_cost_and_denials(robota: Robota) -> None:
     assert result["session_id"] == "my-id" and result["num_turns"] == 2 and result["total_cost_usd"] == 0.75
     assert result["usage"]["input_tokens"] == 30 and result["usage"]["cache_read_input_tokens"] == 5
     (denial,) = result["permission_denials"]
-    assert denial["tool_name"] == "write_to_file" and denial["tool_input"] == {"path": "x", "content": "y"}
+    assert denial["tool_name"] == "Write"
+    assert denial["tool_input"] == {"file_path": f"{robota.workspace}/x", "content": "y"}
     assert not (robota.workspace / "x").exists()
 
 
@@ -76,8 +77,27 @@ def test_stream_json_speaks_the_format_scripts_know(robota: Robota) -> None:
     ]
     use = lines[1]["message"]["content"][1]
     answer = lines[2]["message"]["content"][0]
-    assert use["name"] == "read_file" and answer["tool_use_id"] == use["id"] and "alpha" in answer["content"]
+    assert use["name"] == "Read" and use["input"] == {"file_path": f"{robota.workspace}/a.txt"}
+    assert {"Bash", "Edit", "Glob", "Grep", "Read", "Write"} < set(lines[0]["tools"])
+    assert answer["tool_use_id"] == use["id"] and "alpha" in answer["content"]
     assert {line["session_id"] for line in lines} == {lines[0]["session_id"]}
+
+
+def test_stream_json_has_our_own_names_on_request(robota: Robota) -> None:
+    script(robota, {"calls": [call("read_file", path="a.txt")]}, {"text": "alpha"})
+    done = robota("-p", "read", "--output-format", "stream-json", "--tool-names", "robota")
+    init, reply, *_ = [json.loads(line) for line in done.stdout.splitlines()]
+    (use,) = reply["message"]["content"]
+    assert (use["name"], use["input"]) == ("read_file", {"path": "a.txt"}) and "read_file" in init["tools"]
+
+
+def test_a_command_that_fails_is_an_error_in_stream_json(robota: Robota) -> None:
+    calls = [call("execute_command", command=f"ls {name}") for name in ("missing", ".")]
+    script(robota, {"calls": calls}, {"text": "ok"})
+    done = robota("-p", "look", "--output-format", "stream-json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    (results,) = [line["message"]["content"] for line in lines if line["type"] == "user"]
+    assert [result["is_error"] for result in results] == [True, False]
 
 
 def test_stream_json_with_partial_messages_adds_up_to_the_reply(robota: Robota) -> None:

@@ -1,4 +1,4 @@
-"""`--continue`, `--resume`, `--fork-session`, `robota state` and `robota answer`, as a person or a script uses them."""
+"""`--continue`, `--resume`, `--fork-session`, `robota state` and `robota answer`, as a user or a script uses them."""
 
 import json
 import os
@@ -137,6 +137,14 @@ def test_a_fork_of_the_first_turn_does_not_contain_the_prompt_of_the_resumption(
     assert {each["id"]: each["state"] for each in listed} == {identity: "completed", forked["id"]: "completed"}
     script(robota, {"text": "Three.", "expect": {"user": "other words"}})
     assert robota("-r", forked["id"], "-p", "other words").stdout == "Three.\n"
+
+
+def test_a_json_answer_without_a_ts_answers_the_question_and_not_the_offer_to_resume(robota: Robota) -> None:
+    script(robota, QUESTION)
+    identity = json.loads(robota("-p", "go", "--output-format", "json").stdout)["session_id"]
+    script(robota, {"text": "B it is.", "expect": {"result": "B"}})
+    done = robota("answer", identity, "--json", '{"askResponse": "messageResponse", "text": "B"}')
+    assert (done.code, done.stdout) == (0, "B it is.\n"), done
 
 
 def test_a_question_of_a_script_survives_and_another_process_answers_it(robota: Robota) -> None:

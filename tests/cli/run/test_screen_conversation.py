@@ -1,4 +1,4 @@
-"""A person at the terminal UI: the real program in a real terminal that is emulated row by row."""
+"""A user at the terminal UI: the real program in a real terminal that is emulated row by row."""
 
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def test_enter_alone_approves_nothing_but_a_chosen_row_does(robota: Robota) -> N
         terminal.sees("y yes")
         terminal.press("\r\r")
         terminal.press("\x1b[B")
-        terminal.sees("> y yes")
+        terminal.sees("❯ 1 y yes")
         assert file.read_text().endswith("return a - b\n")
         terminal.press("\r")
         terminal.sees("Done.")
@@ -133,7 +133,7 @@ def test_every_queued_entry_can_be_changed_and_taken_out(robota: Robota) -> None
             terminal.press(f"{words}\r")
             terminal.sees(f"queued: {words}")
         terminal.press("\x1b[A")
-        terminal.sees("> !three")
+        terminal.sees("❯ !three")
         terminal.press("\x1b[A\x7f")
         terminal.sees_no_more("two")
         terminal.sees("Queued messages")
@@ -216,11 +216,10 @@ def test_a_big_paste_is_a_label_that_is_sent_whole(robota: Robota) -> None:
         terminal.sees("> look: [Pasted text #2 +5000 lines]")
         terminal.press("\r")
         terminal.sees("Read.")
-        shown = [row for row in terminal.scrolled if "line" in row]
+        assert "> look: [Pasted text #2 +5000 lines]" in terminal.scrolled
+        assert not any("line 4" in row for row in terminal.scrolled)
         terminal.press("\x0f")
         terminal.sees("of 50")
-    assert shown[0] == "> look: line 0" and shown[-1] == "  line 4999"
-    assert "  ... +4,982 lines (Ctrl+O shows all)" in shown and len(shown) < 30
 
 
 def test_wide_characters_and_several_lines_stand_where_the_cursor_is(robota: Robota) -> None:
@@ -241,13 +240,13 @@ def test_a_command_is_completed_and_a_choice_is_picked(robota: Robota) -> None:
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")
         terminal.press("/permi")
-        terminal.sees("> /permissions")
+        terminal.sees("❯ /permissions")
         terminal.press("\t")
         terminal.sees("acceptEdits")
         terminal.press("\r")
         terminal.sees("Enter select")
         terminal.press("accept")
-        terminal.sees("[accept]")
+        terminal.sees("accept ─╮")
         terminal.press("\r")
         terminal.sees("Mode: acceptEdits")
 
@@ -258,7 +257,7 @@ def test_a_file_is_mentioned(robota: Robota) -> None:
     with ScreenTerminal(robota) as terminal:
         terminal.sees("Idle")
         terminal.press("look at @cal")
-        terminal.sees("> calc.py")
+        terminal.sees("❯ calc.py")
         terminal.press("\t")
         terminal.sees("> look at @calc.py")
         terminal.press(":1-2 now:")
@@ -283,8 +282,7 @@ def test_a_narrow_low_window_still_shows_the_input(robota: Robota) -> None:
     script(robota, {"text": "A word."})
     with ScreenTerminal(robota, columns=20, rows=5) as terminal:
         terminal.sees("Idle | Mode: default")
-        greeting = [row for row in terminal.scrolled if row.startswith("    for")]
-        assert greeting == ["    for commands, ?", "    for keys."]
+        assert terminal.scrolled[:2] == ["Robota 0.1.0", "scripted  default m…"]
         terminal.press("hi\r")
         # What the answer cost fills such a window.
         terminal.wait_until(lambda: any("A word." in row for row in terminal.scrolled))
@@ -330,7 +328,7 @@ def test_background_work_has_a_panel_until_it_was_seen_or_put_away(robota: Robot
         assert "Background work" in rows and sum(row.startswith("  □ while") for row in rows) == 2
         (robota.workspace / "go").touch()
         terminal.sees("exit code 3")
-        terminal.sees("  ■ while [ ! -e go ]; do sleep 0.05; done; echo all done  all done")
+        terminal.sees("  ■ while [ ! -e go ]; do sleep 0.05; done; echo all done  unread  all done")
         terminal.sees("Idle |")
         terminal.press("and now\r")
         terminal.sees("Later.")

@@ -86,7 +86,7 @@ def test_a_question_is_mentioned_on_a_screen_that_hides_it(robota: Robota) -> No
         terminal.press("go\r")
         terminal.sees("y yes")
         terminal.press("y")
-        terminal.sees("Tools x1")
+        terminal.sees("□ Bash until")
         terminal.press("\x0f")
         terminal.sees("q close")
         (robota.workspace / "go").touch()

@@ -37,7 +37,7 @@ def test_a_task_with_every_kind_of_approval_and_a_question(robota: Robota, tmp_p
         window.sees("Idle")
         window.type("do it")
         window.press("Enter")
-        window.sees("? MCP plain: note hello?")
+        window.sees("╭─ MCP plain: note hello? ─")
         window.sees("y yes")
         assert not server.was_called
         window.press("y")
@@ -84,7 +84,7 @@ def test_escape_stops_it_whatever_it_does(robota: Robota) -> None:
             if shown == "condensing":
                 window.type("fill it")
                 window.press("Enter")
-                window.sees("(exact)")
+                window.sees("tokens in")
             window.type("go")
             window.press("Enter")
             window.sees(shown)

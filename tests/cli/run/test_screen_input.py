@@ -1,4 +1,4 @@
-"""What a person puts into the input besides words, at the real program: commands, notes, images, dropped files."""
+"""What a user puts into the input besides words, at the real program: commands, notes, images, dropped files."""
 
 import base64
 import json
@@ -145,3 +145,16 @@ def test_two_prompts_in_one_go_are_sent_one_after_the_other(robota: Robota) -> N
         terminal.press("one\rtwo\r")
         rows = terminal.sees("Two heard.")
         assert "> two" in rows and not any(row.startswith("!") for row in rows)
+
+
+def test_a_prompt_of_the_command_line_is_in_the_history(robota: Robota) -> None:
+    script(robota, {"text": "First answer."}, {"text": "Second answer."})
+    with ScreenTerminal(robota, "explain the parser") as terminal:
+        terminal.sees("First answer.")
+        terminal.sees("Idle")
+        terminal.press("\x1b[A, please")
+        terminal.sees("> explain the parser, please")
+    with ScreenTerminal(robota) as terminal:
+        terminal.sees("Idle")
+        terminal.press("\x1b[A")
+        terminal.sees("> explain the parser")

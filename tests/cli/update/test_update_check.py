@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robota.cli.update.installation import update_command
 from robota.cli.update.package_index import index_address
 from robota.cli.update.versions import newest, versions_in
 from robota.version import VERSION
@@ -60,11 +62,12 @@ def index(*versions: str, html: bool = False, held: bool = False) -> Iterator[In
         server.server_close()
 
 
-@pytest.mark.parametrize("html", [False, True])
-def test_a_newer_version_is_named_with_the_command_that_installs_it(robota: Robota, html: bool) -> None:
+@pytest.mark.parametrize(("typed", "html"), [("--check-update", False), ("update", True)])
+def test_a_newer_version_is_named_with_the_command_that_installs_it(robota: Robota, typed: str, html: bool) -> None:
     with index("0.0.1", NEWER, "100.0rc1", html=html) as there:
-        done = robota("--check-update", env={"PIP_INDEX_URL": f"{there.url}/"})
-    assert done.code == 0 and f"Robota {NEWER} is available" in done.stdout and "pip install" in done.stdout
+        done = robota(typed, env={"PIP_INDEX_URL": f"{there.url}/"})
+    assert done.code == 0 and f"Robota {NEWER} is available" in done.stdout
+    assert f"git -C {Path(__file__).parents[3]} pull" in done.stdout, "the tests run an editable installation"
     assert there.asked == ["/simple/robota/"]
     cache = json.loads((robota.home / ".robota/update-check.json").read_text())
     assert cache["packageName"] == "robota" and cache["latestVersion"] == NEWER and cache["currentVersion"] == VERSION
@@ -77,7 +80,7 @@ def test_the_newest_says_so(robota: Robota) -> None:
 
 def test_a_failure_is_said_only_when_asked_for_and_shows_no_password(robota: Robota) -> None:
     done = robota("--check-update", env={"PIP_INDEX_URL": "http://me:pw-7@127.0.0.1:9/simple"})
-    assert done.code == 1 and "could not check" in done.stderr and "pw-7" not in done.stderr
+    assert done.code == 1 and "Could not check" in done.stderr and "pw-7" not in done.stderr
     done = robota("--check-update")
     assert done.code == 1 and "updateCheck.index" in done.stderr
     script(robota, {"text": "ok"})
@@ -190,3 +193,24 @@ def test_versions_are_compared_as_numbers_and_previews_do_not_count() -> None:
 @given(st.binary())
 def test_any_page_can_be_read(body: bytes) -> None:
     assert newest(versions_in(body, "robota")) is None or b"robota-" in body.lower()
+
+
+@pytest.mark.parametrize(
+    ("prefix", "made_by", "command"),
+    [
+        ("pipx/venvs/robota", "", "pipx upgrade robota"),
+        ("uv/tools/robota", "uv = 0.9.1", "uv tool upgrade robota"),
+        ("project/.venv", "uv = 0.9.1", "uv pip install --python '/a b/python' --upgrade robota"),
+        ("project/.venv", "home = /usr/bin", "'/a b/python' -m pip install --upgrade robota"),
+        ("usr", None, "'/a b/python' -m pip install --upgrade robota"),
+    ],
+)
+def test_the_command_that_updates_depends_on_how_it_was_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, made_by: str | None, command: str
+) -> None:
+    environment = tmp_path / prefix
+    environment.mkdir(parents=True)
+    if made_by is not None:
+        (environment / "pyvenv.cfg").write_text(f"{made_by}\n")
+    monkeypatch.setattr(sys, "path", [])  # an installation from an index, which has no source directory
+    assert update_command(environment, "/a b/python") == command

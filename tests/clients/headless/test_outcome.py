@@ -77,7 +77,7 @@ def test_each_other_end_has_its_code_and_reason(story: Story, code: int, subtype
     assert ran.result["errors"][0]
 
 
-def test_a_provider_error_carries_its_status_and_the_words_for_a_person() -> None:
+def test_a_provider_error_carries_its_status_and_the_words_for_a_user() -> None:
     ran = run_steps(failed("rate_limit", retryable=True, status=429).steps)
     assert ran.result["api_error_status"] == 429
     assert ran.result["errors"] == ["The provider said no."]

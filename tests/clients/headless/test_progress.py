@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: `--verbose`, and the few lines that are shown without it."""
+"""What a user sees while a run goes on: `--verbose`, and the few lines that are shown without it."""
 
 import asyncio
 import io

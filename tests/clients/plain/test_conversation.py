@@ -26,7 +26,7 @@ async def no_editor(text: str) -> NotEdited:
 
 
 def talk(*steps: Step | str) -> str:
-    """Play the steps, where a string is typed, until the person has left; what was shown."""
+    """Play the steps, where a string is typed, until the user has left; what was shown."""
     ours, theirs = pty.openpty()
     played = [Do(partial(type_in, ours, step)) if isinstance(step, str) else step for step in steps]
 

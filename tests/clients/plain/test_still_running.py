@@ -48,7 +48,7 @@ def test_of_output_the_last_line_is_told() -> None:
     assert printed_lines(START, *output("first\n 10 %\r 20 %\r\n\n")) == ["|  20 %  (0 s)"] * 2
 
 
-def test_nothing_is_told_of_what_has_ended_or_waits_for_a_person() -> None:
+def test_nothing_is_told_of_what_has_ended_or_waits_for_a_user() -> None:
     assert printed_lines(START, END) == []
     assert printed_lines(START, ASK) == []
     assert printed_lines(START, ASK, ANSWERED) == ["(still running, 0 s)"] * 2

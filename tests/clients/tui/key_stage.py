@@ -13,10 +13,12 @@ from prompt_toolkit.key_binding.key_processor import KeyPress, _Flush
 from prompt_toolkit.keys import Keys
 
 from robota.clients.tui.app import ScreenSetup, ScreenShell
+from robota.clients.tui.colours import ColourDepth
 from robota.clients.tui.flows import typing_pause
-from robota.clients.tui.key_table import Action, DraftAction, ScreenAction, SessionAction
+from robota.clients.tui.key_table import USUAL, Action, Bindings, DraftAction, ScreenAction, SessionAction
+from robota.clients.tui.palettes import DARK
 from robota.clients.tui.state import QuestionDialog, ScreenState
-from robota.clients.tui.theme import DARK, Palette, Theme
+from robota.clients.tui.theme import Palette, Theme
 from robota.protocol.asks.answer import Approve, ApproveEdited, Reject, Say
 from robota.protocol.asks.ask import (
     ApprovalAsk,
@@ -62,7 +64,7 @@ from robota.protocol.views import TerminalView
 from tests.clients.scripted_peer import ScriptedSession
 from tests.clients.stories import TASK, state
 
-PALETTE = Palette(codes=DARK, code_style="bw", has_colours=False)
+PALETTE = Palette(codes=DARK, code_style="bw", depth=ColourDepth.NONE)
 EARLIER = "earlier"
 DRAFT = "draft"
 COMMAND = ApprovalAsk(
@@ -99,6 +101,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     keys: tuple[KeyPress, ...] = ()
     has_vi_keys: bool = False
+    bindings: Bindings = USUAL
     mode: PermissionMode = PermissionMode.DEFAULT
 
 
@@ -145,12 +148,18 @@ SCENES: dict[str, tuple[Scene, ...]] = {
     "interrupted, a draft": (Scene(events=asking("resume_task", ResumeAsk()), text=DRAFT),),
     "yes/no question": (Scene(keys=KEYS["Shift+Tab"], mode=PermissionMode.PLAN),),
     "list": (Scene(keys=(KeyPress(Keys.ControlR, "\x12"),)),),
+    "panel": (Scene(keys=(KeyPress("?", "?"),)),),
     "completion": (Scene(text="/he"),),
 }
 
 
 def effect(scene: Scene, key: str) -> str:
     """What the key does in this state, in a few words."""
+    return pressed(scene, *KEYS[key])
+
+
+def pressed(scene: Scene, *keys: KeyPress) -> str:
+    """What these keys do in this state."""
     ours, theirs = pty.openpty()
     try:
         with os.fdopen(theirs) as stdin, pytest.MonkeyPatch.context() as patch:
@@ -158,7 +167,7 @@ def effect(scene: Scene, key: str) -> str:
             patch.setattr("sys.stdout", io.StringIO())
             patch.setattr(typing_pause, "QUIET_S", -1.0)
             patch.setattr(typing_pause, "QUIET_WITH_DRAFT_S", -1.0)
-            return asyncio.run(_effect(theirs, scene, KEYS[key]))
+            return asyncio.run(_effect(theirs, scene, keys))
     finally:
         os.close(ours)
 
@@ -179,6 +188,7 @@ async def _effect(theirs: int, scene: Scene, keys: Sequence[KeyPress]) -> str:
             prompts=(EARLIER,),
             on_prompt=kept.append,
             has_vi_keys=scene.has_vi_keys,
+            bindings=scene.bindings,
         ),
     )
     running = asyncio.ensure_future(shell.run(None))

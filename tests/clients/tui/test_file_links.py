@@ -6,7 +6,8 @@ from robota.clients.tui.file_links import no_links, with_file_links
 from robota.clients.tui.markdown.blocks import BlockKind, MarkdownBlock
 from robota.clients.tui.markdown.render import MarkdownRenderer
 from robota.clients.tui.painted_rows import plain
-from robota.clients.tui.theme import ON_DARK, Theme
+from robota.clients.tui.palettes import ON_DARK
+from robota.clients.tui.theme import Theme
 
 FILES = {"src/app.py", "calc.py", "/w/calc.py", "./calc.py", "docs"}
 

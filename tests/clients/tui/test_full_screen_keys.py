@@ -6,17 +6,19 @@ from pathlib import Path
 import pytest
 from prompt_toolkit.keys import Keys
 
+from robota.clients.tui.colours import ColourDepth
 from robota.clients.tui.pages.browser import BrowsedList
 from robota.clients.tui.pages.reader import Reader
 from robota.clients.tui.painted_rows import plain
+from robota.clients.tui.palettes import DARK
 from robota.clients.tui.screen.full_screen import KEYS as NAMED
 from robota.clients.tui.screen.full_screen import ScreenPage
-from robota.clients.tui.theme import DARK, Palette, Theme
+from robota.clients.tui.theme import Palette, Theme
 from robota.protocol.slash_commands import CommandChoice, CommandOption
 
 PAGE = Path(__file__).parents[3] / "docs" / "terminal.md"
 HEADING = "## What each key does in a full-screen view"
-THEME = Theme(Palette(codes=DARK, code_style="bw", has_colours=False))
+THEME = Theme(Palette(codes=DARK, code_style="bw", depth=ColourDepth.NONE))
 WIDTH, HEIGHT = 60, 10
 # The keys of the table, as the terminal names them.
 KEYS = {

@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robota.clients.tui.app import ScreenSetup, ScreenShell
+from robota.clients.tui.colours import ColourDepth
 from robota.clients.tui.flows import typing_pause
 from robota.clients.tui.flows.entered_text import blocking_ask
-from robota.clients.tui.theme import DARK, Palette, Theme
+from robota.clients.tui.palettes import DARK
+from robota.clients.tui.theme import Palette, Theme
 from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject, Say
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, ElicitationAsk, OfferedRules
 from robota.protocol.commands import AskResponse, Command, NewTask, SetPermissionMode
@@ -89,7 +91,7 @@ async def turns_until(condition: Callable[[], bool]) -> None:
 
 # A paste goes into the input whatever is open: when it stands there, every key before it has been seen.
 LAST = "END"
-PALETTE = Palette(codes=DARK, code_style="bw", has_colours=False)
+PALETTE = Palette(codes=DARK, code_style="bw", depth=ColourDepth.NONE)
 
 
 async def no_editor(text: str) -> str:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.painted_rows import plain, with_words_marked, wrap_row
-from robota.clients.tui.theme import theme_for
+from robota.clients.tui.palettes import theme_for
 
 THEME = theme_for({})
 

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from robota.clients.tui.colours import ColourDepth
 from robota.clients.tui.scrollback import EARLIER, MAX_BLOCKS, Scrollback
 from robota.clients.tui.theme import Palette, Role, Theme
 from robota.protocol.calls import CallPurpose
@@ -24,12 +25,12 @@ SUBTASK = "task-2"
 
 
 def scrollback() -> Scrollback:
-    return Scrollback(Theme(Palette(codes={}, has_colours=False)), lambda: 80)
+    return Scrollback(Theme(Palette(codes={}, depth=ColourDepth.NONE)), lambda: 80)
 
 
 def printed_of(*events: Event) -> list[str]:
     """The rows that these events leave, as the conversation takes them; without gaps."""
-    printed = Scrollback(Theme(Palette(codes={}, has_colours=False)), lambda: 40)
+    printed = Scrollback(Theme(Palette(codes={}, depth=ColourDepth.NONE)), lambda: 40)
     for event in events:
         printed.take(event)
     return [row for row in printed.take_rows() if row]

@@ -1,9 +1,10 @@
-"""Which colours are used: what a person said goes before what the terminal says."""
+"""Which colours are used: what a user said goes before what the terminal says."""
 
 import pytest
 
+from robota.clients.tui.palettes import NO_COLOURS, ON_DARK, ON_LIGHT, PALETTES, palette_for
 from robota.clients.tui.screen.terminal_input import background_of
-from robota.clients.tui.theme import NO_COLOURS, ON_DARK, ON_LIGHT, PALETTES, Background, Palette, Role, palette_for
+from robota.clients.tui.theme import Background, Palette, Role
 from robota.protocol.appearance import ThemeName
 
 

@@ -8,10 +8,8 @@ from robota.clients.view.model import PAGE_CHARS, StreamedText, ViewModel
 from robota.clients.view.reduce import NOTICES_KEPT, OUTPUT_TAIL_CHARS, reduce
 from robota.clients.view.rows import PAGE_SIZE, MessageRows, rows_of
 from robota.protocol.asks.kinds import KNOWN_ASKS
-from robota.protocol.calls import CallPurpose
+from robota.protocol.calls import BackgroundStatus, BackgroundTask, CallPurpose
 from robota.protocol.events import (
-    BackgroundStatus,
-    BackgroundTask,
     BackgroundTasks,
     Event,
     MessageCreated,

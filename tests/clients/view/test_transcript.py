@@ -4,6 +4,7 @@ import io
 
 from robota.clients.render.line_transcript import CONVERSATION_EVENTS, LineTranscript
 from robota.clients.terminal.line_writer import LineWriter
+from robota.clients.tui.colours import ColourDepth
 from robota.clients.tui.scrollback import Scrollback
 from robota.clients.tui.theme import Palette, Theme
 from robota.clients.view.transcript import AnswerGrew, CallFinished, Transcript
@@ -74,7 +75,7 @@ def as_lines(*events: Event) -> str:
 
 
 def as_rows(*events: Event) -> str:
-    scrollback = Scrollback(Theme(Palette(codes={}, has_colours=False)), lambda: 80)
+    scrollback = Scrollback(Theme(Palette(codes={}, depth=ColourDepth.NONE)), lambda: 80)
     for event in events:
         scrollback.take(event)
     return "\n".join(scrollback.take_rows())

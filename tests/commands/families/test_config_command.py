@@ -75,7 +75,7 @@ def test_set_keeps_order_and_unknown_keys_and_the_old_file(robota: Robota) -> No
     [
         ("language", "7 &", "a language is required"),
         ("completion", "maybe", "explicit, implicit"),
-        ("permissions.defaultMode", "yolo", "acceptEdits, bypassPermissions, default, plan"),
+        ("permissions.defaultMode", "yolo", "acceptEdits, bypassPermissions, confined, default, plan"),
         ("permissions.deny", "Bash", "a list"),
         ("langage", "de", "did you mean language?"),
         ("providers.x.timeout", "soon", "a number"),

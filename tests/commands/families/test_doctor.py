@@ -41,7 +41,7 @@ def test_a_machine_that_is_well(robota: Robota) -> None:
     assert found["settings"]["health"] == "good" and found["trust"]["text"].endswith("nothing to trust")
 
 
-def test_text_for_a_person(robota: Robota) -> None:
+def test_text_for_a_user(robota: Robota) -> None:
     done = robota("doctor")
     assert done.code == 1 and "BAD" in done.stdout and "robota --configure" in done.stdout
 
@@ -98,10 +98,10 @@ def test_fields_of_skills_that_have_no_effect_are_named(robota: Robota) -> None:
     assert "skills" not in checks(robota)
     (commands / "odd.md").write_text("---\ndescription: odd\nfavourite-colour: blue\n---\nDo it.")
     assert "the field favourite-colour has no effect" in checks(robota)["skills"]["text"]
-    (commands / "odd.md").write_text("---\ndescription: odd\neffort: high\nhooks: {}\nmodel: big\n---\nDo it.")
+    (commands / "odd.md").write_text("---\ndescription: odd\neffort: high\nhooks: {}\nmax-turns: 3\n---\nDo it.")
     said = checks(robota)["skills"]["text"]
     assert "the field effort has no effect; the field hooks has no effect" in said
-    assert "the field model applies only with context: fork" in said
+    assert "the field max-turns applies only with context: fork" in said
     for number in range(10):
         (commands / f"more{number}.md").write_text("---\nshade: red\n---\nDo it.")
     assert "6 more have fields without effect" in robota("doctor").stdout
@@ -135,13 +135,14 @@ def test_the_only_profile_becomes_the_current_one_with_fix(robota: Robota) -> No
     assert robota("-p", "go").code == 0
 
 
-def test_agents_that_are_not_run_yet_are_named(robota: Robota) -> None:
+def test_fields_of_agents_without_effect_are_named(robota: Robota) -> None:
     script(robota, {"text": "Done."})
     assert "agents" not in checks(robota)
     agents = robota.home / ".claude/agents"
     agents.mkdir(parents=True)
-    (agents / "reviewer.md").write_text("---\nname: reviewer\n---\nReview.")
-    assert "1 not run yet" in checks(robota)["agents"]["text"] and "reviewer.md" in checks(robota)["agents"]["text"]
+    (agents / "reviewer.md").write_text("---\nname: reviewer\ncolor: red\n---\nReview.")
+    text = checks(robota)["agents"]["text"]
+    assert "reviewer.md" in text and "color has no effect" in text
 
 
 def test_it_lists_what_commands_see_of_the_home_and_why(robota: Robota) -> None:
@@ -151,3 +152,13 @@ def test_it_lists_what_commands_see_of_the_home_and_why(robota: Robota) -> None:
     done = robota("doctor")
     assert f"{robota.home}/.cargo/bin (toolchain of cargo)" in done.stdout
     assert "sandbox.readable: ~/.config is refused: it contains" in done.stdout
+
+
+def test_links_that_are_not_followed_and_ignore_files_of_roo_are_named(robota: Robota) -> None:
+    script(robota, {"text": "Done."})
+    assert not {"links", "ignore files"} & checks(robota).keys()
+    (robota.workspace / ".claude").mkdir()
+    (robota.workspace / ".claude/skills").symlink_to(robota.home)
+    (robota.workspace / ".rooignore").write_text("private/\n")
+    said = checks(robota)
+    assert ".claude/skills" in said["links"]["text"] and ".robotaignore" in said["ignore files"]["advice"]

@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import EXECUTABLE, Finished, Robota, clean_environment
+from tests.harness.conversation import typed
 from tests.harness.terminal import Terminal
 from tests.log.catalogue.logs import Written
 
@@ -117,12 +118,13 @@ def test_invalid_words_of_a_conversation_change_nothing(robota: Robota, words: s
 
 def test_the_line_of_a_preview_confirms_exactly_that(robota: Robota) -> None:
     worked(robota)
-    shown = ok(robota("-c", "-p", "/rewind code 1"))
+    shown = ok(typed(robota, "/rewind code 1", resumes=sessions(robota)[0]))
     [line] = [line for line in shown.splitlines() if line.startswith("/rewind")]
     (robota.workspace / "a.txt").write_text("mine\n")
-    assert robota("-c", "-p", line).code == 1 and (robota.workspace / "a.txt").read_text() == "mine\n"
+    assert typed(robota, line, resumes=sessions(robota)[0]).code == 1
+    assert (robota.workspace / "a.txt").read_text() == "mine\n"
     (robota.workspace / "a.txt").write_text(NEW["a.txt"])
-    ok(robota("-c", "-p", line))
+    ok(typed(robota, line, resumes=sessions(robota)[0]))
     assert files(robota) == OLD
 
 

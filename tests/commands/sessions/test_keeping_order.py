@@ -1,4 +1,4 @@
-"""`robota sessions show|rename|delete|prune` as a person or a script runs them."""
+"""`robota sessions show|rename|delete|prune` as a user or a script runs them."""
 
 import json
 import os

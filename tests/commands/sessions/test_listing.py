@@ -1,4 +1,4 @@
-"""A person knows a session again by its name, or by what was asked in it."""
+"""A user knows a session again by its name, or by what was asked in it."""
 
 from tests.cli.scripts import script, sessions
 from tests.harness.cli import Robota

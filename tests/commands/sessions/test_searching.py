@@ -1,4 +1,4 @@
-"""`robota sessions search` as a person or a script runs it."""
+"""`robota sessions search` as a user or a script runs it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`robota sessions` as a person or a script runs it."""
+"""`robota sessions` as a user or a script runs it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The person's own skills and hooks: never asked about by themselves, but a change since the last look can be seen."""
+"""The user's own skills and hooks: never asked about by themselves, but a change since the last look can be seen."""
 
 import json
 

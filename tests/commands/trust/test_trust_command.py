@@ -1,4 +1,4 @@
-"""Trust as a person meets it: on the command line, at a terminal and in scripts."""
+"""Trust as a user meets it: on the command line, at a terminal and in scripts."""
 
 import json
 import os

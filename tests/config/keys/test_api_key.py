@@ -11,7 +11,7 @@ from robota.config.errors import ConfigError
 from robota.config.keys.api_key import resolve_key
 from robota.config.profiles.profile import Profile
 
-# A keyring as a person may have it: the real interface, kept in a file.
+# A keyring as a user may have it: the real interface, kept in a file.
 KEYRING = """
 import json, os, pathlib
 PLACE = pathlib.Path(os.environ["KEYRING_FILE"])

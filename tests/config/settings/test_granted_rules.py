@@ -1,4 +1,4 @@
-"""Rules that a person allowed for good: kept beside one another, and without making the workspace a stranger."""
+"""Rules that a user allowed for good: kept beside one another, and without making the workspace a stranger."""
 
 import json
 import threading

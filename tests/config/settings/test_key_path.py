@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.config.errors import ConfigError
-from robota.config.settings.json_text import line_of, read_object
+from robota.config.settings.json_text import lines_of, read_object
 from robota.config.settings.key_path import join_key, split_key
 from robota.secrets.named_values import MASK, mask_settings
 
@@ -41,16 +41,14 @@ def test_what_is_no_name(text: str) -> None:
 def test_every_key_is_found_on_its_line(value: dict[str, Any]) -> None:
     text = json.dumps(value, indent=1, ensure_ascii=False)
     assert read_object(text)[0] == value
-    for key in value:
-        line = text.split("\n")[line_of(text, [key]) - 1]
+    for key, number in zip(value, lines_of(text, [[key] for key in value]), strict=True):
+        line = text.split("\n")[number - 1]
         assert line.startswith(f" {json.dumps(key, ensure_ascii=False)}:")
 
 
 def test_the_right_one_of_two_keys_with_one_name() -> None:
     text = '{"a": {"type": 1},\n"providers": {"type": {\n"x": 2,\n"type": 3}}}'
-    assert line_of(text, ["providers", "type", "type"]) == 4
-    assert line_of(text, ["providers", "type", "gone"]) == 2
-    assert line_of(text, []) == 1
+    assert lines_of(text, [["providers", "type", "type"], ["providers", "type", "gone"], []]) == [4, 2, 1]
 
 
 def test_secrets_are_masked_and_references_are_not() -> None:

@@ -97,7 +97,7 @@ def test_rules_and_hooks_of_all_layers_hold_together_and_keep_their_origin(machi
 
 
 def test_a_managed_profile_replaces_the_whole_of_one(machine: Machine) -> None:
-    """Half of it would send the person's key to another address."""
+    """Half of it would send the user's key to another address."""
     machine.user({"providers": {"work": {"type": "openai-compatible", "apiKey": "sk-1", "baseURL": "http://a"}}})
     machine.manage({"providers": {"work": {"type": "openai-compatible", "baseURL": "http://b"}}})
     profile = machine.load().values.providers["work"]
@@ -144,7 +144,10 @@ def test_a_wrong_setting_is_named_by_line_and_costs_nothing_else(machine: Machin
         ("[" * 100_000, ["not JSON"]),
         ('{"permissions": {"deny": ["Bash",\n 7]}}', ["line 2", "permissions.deny[1]", "a string"]),
         ('{\n"permissions": {"deny": "Bash"}}', ["line 2", "permissions.deny", "a list"]),
-        ('{"permissions":\n{"defaultMode": "yolo"}}', ["defaultMode", "acceptEdits, bypassPermissions, default, plan"]),
+        (
+            '{"permissions":\n{"defaultMode": "yolo"}}',
+            ["defaultMode", "acceptEdits, bypassPermissions, confined, default, plan"],
+        ),
         ('{"hooks": []}', ["hooks", "an object"]),
     ],
 )
@@ -175,6 +178,42 @@ def test_a_wrong_rule_of_the_workspace_costs_only_itself(machine: Machine) -> No
     refuse_errors(settings)
     assert settings.values.permissions.deny == ("Bash", "Write")
     assert "permissions.deny[1]" in settings.notices[0]
+
+
+def _members(count: int, value: str = "1") -> str:
+    return ", ".join(f'"x{number}": {value}' for number in range(count))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{{{_members(101)}}}",
+        f"{{{_members(101)}, {_members(101)}}}",
+        f'{{"permissions": {{"deny": [{", ".join("7" * 101)}]}}}}',
+    ],
+    ids=["unknown names", "names given twice", "wrong rules"],
+)
+def test_a_file_of_the_workspace_with_nothing_but_mistakes_costs_one_line(machine: Machine, text: str) -> None:
+    """To find and describe each takes time, so 200 kB of them would keep whoever enters a directory waiting."""
+    machine.user({"permissions": {"deny": ["Bash"]}})
+    path = machine.project(text)
+    settings = machine.load()
+    refuse_errors(settings)
+    told = f"{path}: it has more than 100 mistakes; the whole file is ignored and was not changed."
+    assert settings.notices == (told,)
+    assert settings.values.permissions.deny == ("Bash",)
+
+
+def test_of_many_settings_that_a_repository_cannot_set_some_are_named(machine: Machine) -> None:
+    machine.project(f'{{"permissions": {{{_members(5000)}}}}}')
+    (notice,) = machine.load().notices
+    assert "ignored permissions.x0," in notice and "and 4995 more" in notice and len(notice) < 500
+
+
+def test_a_file_of_the_user_with_nothing_but_mistakes_stops_the_start(machine: Machine) -> None:
+    machine.user(f'{{"permissions": {{"deny": [{", ".join("7" * 101)}]}}}}')
+    with pytest.raises(ConfigError, match="more than 100 mistakes"):
+        refuse_errors(machine.load())
 
 
 def test_a_wrong_managed_file_stops_everything(machine: Machine) -> None:

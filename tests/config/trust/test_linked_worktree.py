@@ -142,7 +142,7 @@ def keep_local_settings(robota: Robota, settings: dict[str, Any]) -> None:
     robota("trust", "--yes")
 
 
-def test_rules_of_the_person_that_git_ignores_hold_in_the_worktree(robota: Robota) -> None:
+def test_rules_of_the_user_that_git_ignores_hold_in_the_worktree(robota: Robota) -> None:
     """A denial in the local settings must not be lost only because git does not check it out."""
     keep_local_settings(robota, DENY)
     done = run_in_worktree(robota, "x", "echo secret", options=("--allowed-tools", "Bash", "--verbose"))
@@ -152,7 +152,7 @@ def test_rules_of_the_person_that_git_ignores_hold_in_the_worktree(robota: Robot
     assert (worktree(robota, "y") / "allowed").exists(), allowed.stderr
 
 
-def test_rules_that_the_person_made_later_hold_in_a_worktree_that_was_kept(robota: Robota) -> None:
+def test_rules_that_the_user_made_later_hold_in_a_worktree_that_was_kept(robota: Robota) -> None:
     run_in_worktree(robota, "x", "touch stay", options=())
     for later in (DENY, {"permissions": {"deny": ["Bash(echo other)"]}}):
         keep_local_settings(robota, later)

@@ -1,4 +1,4 @@
-"""Nothing of a workspace takes effect before the person trusts it; what they trusted is what they saw."""
+"""Nothing of a workspace takes effect before the user trusts it; what they trusted is what they saw."""
 
 import os
 import shutil

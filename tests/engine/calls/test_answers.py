@@ -1,4 +1,4 @@
-"""What a person can answer besides yes and no: a rule, another input, only some of the changes."""
+"""What a user can answer besides yes and no: a rule, another input, only some of the changes."""
 
 import json
 from pathlib import Path
@@ -130,7 +130,7 @@ def test_a_changed_input_must_fit_the_mode_of_the_task(workspace: Path) -> None:
         await stage.answer("objectResponse", '{"input": {"path": "a.py", "content": "x"}}')
         await stage.until_ask("completion_result")
         assert not (workspace / "a.py").exists()
-        assert "Markdown files only" in tool_results(stage)[0].content
+        assert "Markdown files" in tool_results(stage)[0].content
 
     turns = [{"calls": [call("write_to_file", path="a.md", content="x")]}, DONE]
     play(workspace, turns, story, mode="architect")
@@ -265,12 +265,12 @@ WRITE = {"calls": [call("write_to_file", path="a.py", content="x = 1\n")]}
 
 
 @pytest.mark.parametrize(("answer", "written"), [("yesButtonClicked", True), ("noButtonClicked", False)])
-def test_a_mode_limits_the_tools_and_only_a_person_changes_it(workspace: Path, answer: str, written: bool) -> None:
+def test_a_mode_limits_the_tools_and_only_a_user_changes_it(workspace: Path, answer: str, written: bool) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         ask = await stage.until_ask("tool")
         assert json.loads(ask.text or "")["tool"] == "switchMode"
-        assert "Markdown files only" in tool_results(stage)[0].content
+        assert "Markdown files" in tool_results(stage)[0].content
         await stage.answer(answer)
         await stage.until_ask("completion_result")
         assert (workspace / "a.py").exists() is written
@@ -284,7 +284,7 @@ FINISH = {"calls": [call("attempt_completion", result="built")]}
 
 
 @pytest.mark.parametrize(("answer", "written"), [("yesButtonClicked", True), ("noButtonClicked", False)])
-def test_a_subtask_that_may_do_more_is_for_a_person_to_allow(workspace: Path, answer: str, written: bool) -> None:
+def test_a_subtask_that_may_do_more_is_for_a_user_to_allow(workspace: Path, answer: str, written: bool) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         ask = await stage.until_ask("tool")

@@ -42,9 +42,7 @@ def test_a_write_is_asked_with_its_diff_and_runs_after_yes(workspace: Path) -> N
 WEEK_S = 7 * 24 * 3600.0
 
 
-def test_the_time_in_which_a_person_thinks_is_none_of_the_calls(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_time_in_which_a_user_thinks_is_none_of_the_calls(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock is advanced by a week while the user decides."""
     thought_s = 0.0
 
@@ -211,9 +209,9 @@ def test_the_permission_mode_can_change_while_a_task_runs(workspace: Path) -> No
     [
         ({"name": "no_such_tool", "arguments": {}}, "There is no tool 'no_such_tool'"),
         ({"name": "read_file", "arguments": {}}, "'path' is missing"),
-        ({"name": "read_file", "arguments": {"path": ["a"]}}, "Invalid arguments"),
+        ({"name": "read_file", "arguments": {"path": {"a": 1}}}, "Invalid arguments"),
         ({"name": "read_file", "arguments": '{"path": "a.t'}, "not valid JSON"),
-        ({"name": "read_file", "arguments": '["a.txt"]'}, "must be a JSON object"),
+        ({"name": "read_file", "arguments": '["a.txt"]'}, "Write them as an object"),
         ({"name": "read_file", "arguments": {"path": "nowhere.txt"}}, "nowhere.txt"),
         ({"name": "read_file", "arguments": {"path": "../../etc/passwd"}}, "outside"),
     ],
@@ -288,7 +286,7 @@ def test_what_was_not_shown_needs_a_yes_of_its_own(workspace: Path, is_approved:
         assert isinstance(second.asked, ApprovalAsk) and second.asked.verdict.rule == "unseen"
         words = second.asked.verdict.reason
         assert "changed lines were too many to show" in words
-        kept = stage.opened.log.artifact_path(words.rpartition("/")[2].removesuffix("."))
+        kept = stage.opened.log.find_artifact(words.rpartition("/")[2].removesuffix("."))
         assert str(kept) in words and stage.opened.log.artifact(kept.name) == content.encode()
         await stage.answer("yesButtonClicked" if is_approved else "noButtonClicked", ts=second.ts)
         await stage.until_ask("completion_result")

@@ -16,6 +16,7 @@ from robota.protocol.asks.answer import GrantScope
 from robota.protocol.commands import AskResponse
 from robota.protocol.events import Notice, ToolEnd
 from robota.protocol.permission_mode import PermissionMode
+from robota.workspace.confinement import Confinement
 from tests.engine.calls.test_stages import Recorder, WithoutTools, with_services
 from tests.engine.stage import Stage, call, play, tool_results
 
@@ -30,7 +31,12 @@ class Failing:
         self._where = where
 
     def judge(
-        self, subject: Subject, mode: PermissionMode, grants: Sequence[str], denials: Sequence[str] = ()
+        self,
+        subject: Subject,
+        mode: PermissionMode,
+        grants: Sequence[str],
+        denials: Sequence[str] = (),
+        confinement: Confinement | None = None,
     ) -> Verdict:
         if self._where == "judge" and subject.touches.paths:
             raise RecursionError("maximum recursion depth exceeded")

@@ -20,7 +20,7 @@ PROVIDER = {"providers": {"script": {"type": "scripted", "model": "m", "options"
 
 
 def live(workspace: Path, story: Callable[[Stage], Awaitable[None]], settings: dict[str, Any], **launch: Any) -> None:
-    """A session with the settings of a file, as a person starts it."""
+    """A session with the settings of a file, as a user starts it."""
     home = workspace.parent / "robota-home"
     home.mkdir(exist_ok=True)
     (home / "settings.json").write_text(json.dumps({**PROVIDER, **settings}))
@@ -44,7 +44,7 @@ async def refused_bypass(stage: Stage) -> None:
     assert isinstance(state, State) and state.state.permission_mode == "acceptEdits"
 
 
-def test_bypass_is_refused_where_a_person_forbade_it(workspace: Path) -> None:
+def test_bypass_is_refused_where_a_user_forbade_it(workspace: Path) -> None:
     live(workspace, refused_bypass, FORBIDDEN)
 
 

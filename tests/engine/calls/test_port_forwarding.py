@@ -1,10 +1,9 @@
-"""A dev server in the background: the person is offered its port, once."""
+"""A dev server in the background: its port is announced, and forwarded only if the user agrees."""
 
 from pathlib import Path
 
 import pytest
 
-from robota.protocol.events import ToolEnd
 from robota.workspace.sandbox.session_sandbox import SessionSandbox
 from tests.engine.stage import Stage, call, play, tool_results
 from tests.workspace.sandbox.cells import PYTHON
@@ -13,7 +12,8 @@ from tests.workspace.sandbox.test_session_network import SERVE
 DONE = {"text": "done"}
 START = {"calls": [call("background_process", action="start", command=f"{PYTHON} serve.py", wait=60)]}
 READ = {"calls": [call("background_process", action="read", id="bg1", tail=3)]}
-AGAIN = {"calls": [call("background_process", action="read", id="bg1")]}
+PORT = 8123
+FORWARD = {"calls": [call("background_process", action="forward", port=PORT)]}
 
 
 @pytest.fixture(autouse=True)
@@ -26,36 +26,30 @@ def server(workspace: Path) -> None:
     (workspace / "serve.py").write_text(SERVE)
 
 
-def test_a_yes_forwards_the_port_and_it_is_not_asked_about_again(workspace: Path) -> None:
-    """The question is "Forward port 5173 to your machine?"."""
+def test_a_server_is_announced_without_a_question(workspace: Path) -> None:
+    """Most servers are only for the commands of the session; a question about each would be one too many."""
 
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("command")
         await stage.answer("yesButtonClicked")
-        ask = await stage.until_ask("tool")
-        assert "Forward port" in (ask.text or "")
-        await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
         first = tool_results(stage)[0]
-        assert "http://127.0.0.1:" in first.content and "bg1" in first.content
-        assert [end.status for end in stage.events_of(ToolEnd)] == ["success", "success", "success"]
-
-    play(workspace, [START, READ, AGAIN, DONE], story)
-
-
-def test_a_no_leaves_the_server_to_the_commands_of_the_session(workspace: Path) -> None:
-    async def story(stage: Stage) -> None:
-        await stage.start()
-        await stage.until_ask("command")
-        await stage.answer("yesButtonClicked")
-        await stage.until_ask("tool")
-        await stage.answer("noButtonClicked")
-        await stage.until_ask("completion_result")
-        first = tool_results(stage)[0]
+        assert "is now open to commands of this session" in first.content and "forward it" in first.content
         assert "Started as bg1" in first.content and "http://" not in first.content
 
-    play(workspace, [START, DONE], story)
+    play(workspace, [START, READ, DONE], story)
+
+
+def test_forwarding_is_asked_about(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("tool")
+        assert "Forward port" in (ask.text or "")
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("completion_result")
+
+    play(workspace, [FORWARD, DONE], story)
 
 
 def test_where_nobody_can_answer_the_model_learns_of_the_port(workspace: Path) -> None:

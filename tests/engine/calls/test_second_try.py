@@ -7,24 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from robota.workspace.sandbox.session_sandbox import SessionSandbox
 from robota.workspace.shell.started_parts import started_parts
 from tests.engine.stage import Stage, call, play, tool_results
 
 DONE = {"text": "done"}
+pytestmark = pytest.mark.usefixtures("bubblewrap")
 
 
 def run(command: str, **more: object) -> dict[str, object]:
     return {"calls": [call("execute_command", command=command, **more)]}
-
-
-@pytest.fixture(autouse=True)
-def bubblewrap(workspace: Path) -> None:
-    sandbox = SessionSandbox(workspace, home=None)
-    kind = sandbox.backend.kind
-    sandbox.close()
-    if kind != "bubblewrap":
-        pytest.skip("no bubblewrap")
 
 
 @pytest.fixture

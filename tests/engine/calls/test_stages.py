@@ -1,6 +1,7 @@
 """The places around a call where others step in: each is real, in its order, and cannot be gone around."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from robota.app.tools import SessionTools
 from robota.contracts.hook import BlockCall, CompletedCall, HookContext, Proceed, SessionHooks
 from robota.contracts.tool import (
+    RESULT_CHARACTERS,
     AnyTool,
     Effect,
     Prepared,
@@ -255,15 +257,46 @@ def test_a_huge_result_is_cut_and_kept_whole(workspace: Path) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
         content = tool_results(stage)[0].content
-        assert len(content) < 101_000 and "200000 characters omitted" in content
-        name = content.partition("kept as ")[2].split()[0]
-        assert len(stage.opened.log.artifact(name)) == 300_000
-        assert content.endswith(
-            f'[For the omitted part: read_command_output {{"artifact_id": "{name}", "offset": 50000}}]'
-        )
+        assert len(content) <= RESULT_CHARACTERS and "[… 258,300 of 300,000 characters were cut here …]" in content
+        named = r'\[For the rest: read_command_output \{"artifact_id":"(\w{8})","offset":(\d+)\}\]$'
+        [(name, offset)] = re.findall(named, content)
+        assert content[: int(offset)] == "a" * 20_850
+        assert stage.opened.log.find_artifact(name).stat().st_size == 300_000
         await stage.session.close()
 
     play(workspace, [{"calls": [call("note")]}, DONE], story)
+
+
+CUT = re.compile(
+    r"(?s)(.*)\n\[… ([\d,]+) of ([\d,]+) characters were cut here …\]\n(.*)"
+    r'\n\[For the rest: read_command_output \{"artifact_id":"(\w{8})","offset":(\d+)\}\]'
+)
+
+
+@pytest.mark.parametrize("text", ["x" * (RESULT_CHARACTERS + 1), "é€😀\n" * 20_000, "\n" * 50_000])
+def test_what_a_cut_result_claims_to_lack_is_where_it_says(workspace: Path, text: str) -> None:
+    """As it is: a text of exactly the longest length is not cut."""
+    longest = text[:RESULT_CHARACTERS]
+
+    async def run(params: Note, context: ToolContext) -> ToolResult:
+        return ToolResult(content=text if params.text == "long" else longest)
+
+    async def story(stage: Stage) -> None:
+        stage = with_services(stage, tools=only(make_tool(run, frozenset({Effect.READ}))))
+        await stage.start()
+        await stage.until_ask("completion_result")
+        cut, whole = (result.content for result in tool_results(stage))
+        found = CUT.fullmatch(cut)
+        assert found is not None and len(cut) <= RESULT_CHARACTERS and len(whole) == RESULT_CHARACTERS
+        first, missing, total, last, name, offset = found.groups()
+        kept = stage.opened.log.find_artifact(name).read_bytes()
+        before, after = kept[: int(offset)].decode(), kept[int(offset) :].decode()
+        between = after[: int(missing.replace(",", ""))]
+        assert before == first and before + between + last == text
+        assert int(total.replace(",", "")) == len(text)
+        await stage.session.close()
+
+    play(workspace, [{"calls": [call("note", text="long"), call("note", text="short")]}, DONE], story)
 
 
 def test_a_write_waits_for_the_reads_before_it_and_the_next_read_for_the_write(workspace: Path) -> None:

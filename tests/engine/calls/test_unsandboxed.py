@@ -1,4 +1,4 @@
-"""A command that fails because of the sandbox: a person is offered to run exactly that command without it."""
+"""A command that fails because of the sandbox: a user is offered to run exactly that command without it."""
 
 import tempfile
 from collections.abc import Iterator
@@ -81,6 +81,7 @@ def test_where_nobody_can_answer_the_model_learns_why_it_failed(workspace: Path,
         await stage.until_ask("completion_result")
         [result] = tool_results(stage)
         assert "failed in the sandbox" in result.content and "Exit code: 1" in result.content
+        assert "Nobody is there to allow it to run" in result.content and "Find a way that works" in result.content
         assert not written(outside)
 
     play(workspace, [writing(outside, workspace), DONE], story, attended=False, allowed_tools=("Bash",))

@@ -121,7 +121,7 @@ def words(turns: Sequence[Turn]) -> str:
 
 
 def check_sendable(turns: Sequence[Turn]) -> None:
-    """A provider accepts this: sides take turns, each call has its result right after it, the person is last.
+    """A provider accepts this: sides take turns, each call has its result right after it, the user is last.
 
     Nor had anything to be mended: no result is there without its call.
     """

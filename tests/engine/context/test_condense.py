@@ -93,7 +93,7 @@ def test_reading_the_log_gives_the_history_that_is_sent(workspace: Path) -> None
     play_in_small_window(workspace, [reading("a.txt"), *full, reading("b.txt"), DONE], story)
 
 
-def test_every_word_of_the_person_survives_two_condensations(workspace: Path) -> None:
+def test_every_word_of_the_user_survives_two_condensations(workspace: Path) -> None:
     write_files(workspace, "a.txt", "b.txt")
 
     async def story(stage: ContextStage) -> None:
@@ -255,6 +255,8 @@ def test_planted_facts_survive_two_condensations(workspace: Path) -> None:
         await stage.until_ask("completion_result")
         first, second = [each for each in stage.asked if "<condense_request>" in words(each.turns[-1:])]
         assert "Carry over every fact" not in words(first.turns) and "## Environment" in words(first.turns)
+        for kept in ("Commands that work, exactly as typed.", "Branch", "Copy lists item by item."):
+            assert kept in words(second.turns[-1:])
         assert "Carry over every fact" in words(second.turns[-1:])
         assert "make check-fast works" in words(second.turns[:1]), "the earlier summary is there to be carried over"
         last = words(stage.asked[-1].turns[:1])

@@ -70,8 +70,8 @@ def test_the_output_of_a_command_is_kept_where_the_model_can_look_into_it(worksp
         await stage.until_ask("completion_result")
         note = words(stage.asked[-1].turns[2:3])
         assert "Left out to make room: the output of execute_command cat numbers.txt" in note
-        name = note.split('"artifact_id": "')[1].split('"')[0]
-        kept = stage.opened.log.artifact_path(name).read_text()
+        name = note.split('"artifact_id":"')[1].split('"')[0]
+        kept = stage.opened.log.find_artifact(name).read_text()
         assert kept in words(stage.asked[1].turns[2:3])
 
     play_in_small_window(workspace, [command, *many_reads(last=NEARLY_FULL), DONE], story)

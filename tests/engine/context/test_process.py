@@ -1,4 +1,4 @@
-"""Condensing as a person or a script sees it who runs `robota`, and as it is left behind by one that was killed."""
+"""Condensing as a user or a script sees it who runs `robota`, and as it is left behind by one that was killed."""
 
 import json
 import signal

@@ -121,6 +121,6 @@ def test_the_gauge_follows_the_providers_count(tokens: int, before: int, after: 
 
 
 @given(st.text(max_size=30), st.sampled_from(["", "\nWith this answer the task is now in architect mode."]))
-def test_of_an_answer_to_a_question_only_the_words_of_the_person_are_kept(said: str, after: str) -> None:
+def test_of_an_answer_to_a_question_only_the_words_of_the_user_are_kept(said: str, after: str) -> None:
     block = ToolResultBlock(tool_use_id="c", content=f"<user_message>\n{said}\n</user_message>{after}")
     assert user_text(block) == said

@@ -1,4 +1,4 @@
-"""Who has a say in condensing: a person who wants it now, and a hook that does not want it."""
+"""Who has a say in condensing: a user who wants it now, and a hook that does not want it."""
 
 import json
 from pathlib import Path
@@ -112,7 +112,7 @@ def test_a_task_that_runs_condenses_before_its_next_request(workspace: Path) -> 
     play_in_small_window(workspace, [reading("a.txt"), command, SUMMARY, DONE], story)
 
 
-def test_after_a_failed_request_a_person_can_condense_and_then_retry(workspace: Path) -> None:
+def test_after_a_failed_request_a_user_can_condense_and_then_retry(workspace: Path) -> None:
     write_files(workspace, "a.txt", "b.txt")
 
     async def story(stage: ContextStage) -> None:

@@ -1,4 +1,4 @@
-"""What a person can do about condensing: see it before, keep turns out of it, take it back."""
+"""What a user can do about condensing: see it before, keep turns out of it, take it back."""
 
 from collections.abc import Sequence
 from pathlib import Path

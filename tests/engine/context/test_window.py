@@ -113,7 +113,7 @@ def test_the_provider_finds_it_too_long_and_it_is_condensed_and_sent_again(works
     play_in_small_window(workspace, turns, story)
 
 
-def test_three_forced_reductions_then_the_person_is_asked_and_what_is_left_is_valid(workspace: Path) -> None:
+def test_three_forced_reductions_then_the_user_is_asked_and_what_is_left_is_valid(workspace: Path) -> None:
     write_files(workspace, "a.txt", "b.txt", "c.txt")
 
     async def story(stage: ContextStage) -> None:

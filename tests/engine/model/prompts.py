@@ -1,7 +1,9 @@
 """System prompts and tools of every kind of session, built from a real task without a request for each."""
 
 import asyncio
+import sys
 from collections.abc import Iterator
+from datetime import date
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -10,18 +12,22 @@ from typing import Any
 import msgspec
 
 from robota.app.session import open_session
+from robota.app.tools import session_tools
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.config.settings.schema import Completion
+from robota.contracts.agent import AgentDefinition, AgentIdentity
 from robota.contracts.workspace import CommandReach, KnownReach
 from robota.engine.model.reply import CallFormat, NativeCallFormat
 from robota.engine.model.system_prompt import ModePrompt, mode_prompt
 from robota.engine.model.xml_calls import XmlCallFormat
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.knowledge.agents.built_in import BUILT_IN_AGENTS
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import EditFormat
 from tests.engine.stage import Stage
 
+DAY = "2026-01-31"
 MODES = ("code", "architect", "ask", "debug", "orchestrator")
 REACHES = {
     "sandbox": CommandReach(is_sandboxed=True, hosts=()),
@@ -43,6 +49,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     edit_format: EditFormat = EditFormat.REPLACE
     completion: Completion = Completion.IMPLICIT
     is_subtask: bool = False
+    agent: str | None = None  # one of the built-in agents, which are subtasks
 
 
 def kinds() -> Iterator[Kind]:
@@ -53,17 +60,25 @@ def kinds() -> Iterator[Kind]:
         MODES, EditFormat, Completion, (True, False), (True, False)
     ):
         yield Kind(mode=mode, edit_format=edit_format, completion=completion, is_subtask=is_subtask, attended=attended)
+    yield from agents()
+
+
+def agents() -> Iterator[Kind]:
+    """Every agent that needs no file, in every permission mode of the session."""
+    for agent, permission_mode, attended in product(BUILT_IN_AGENTS, PermissionMode, (True, False)):
+        yield Kind(agent=agent.name, permission_mode=permission_mode, attended=attended)
 
 
 def prompt_of(runtime: TaskRuntime, kind: Kind) -> ModePrompt:
-    """The prompt and tools of such a session; its working directory is called /project."""
+    """The prompt and tools of such a session, as if it were at /project on Linux on a certain day."""
     services, options = runtime.services, runtime.options
     info = msgspec.structs.replace(services.model.info, edit_format=kind.edit_format)
     changed = msgspec.structs.replace(
         runtime,
+        agent=next((_identity(each) for each in BUILT_IN_AGENTS if each.name == kind.agent), None),
         mode=kind.mode,
         permission_mode=kind.permission_mode,
-        agent_type=kind.mode if kind.is_subtask else None,
+        agent_type=kind.agent or (kind.mode if kind.is_subtask else None),
         options=msgspec.structs.replace(
             options,
             launch=msgspec.structs.replace(options.launch, attended=kind.attended),
@@ -72,11 +87,18 @@ def prompt_of(runtime: TaskRuntime, kind: Kind) -> ModePrompt:
         services=msgspec.structs.replace(
             services,
             reach=KnownReach(REACHES[kind.reach]),
+            tools=session_tools(None, has_sandbox=kind.reach != "off"),
             model=msgspec.structs.replace(services.model, info=info),
         ),
     )
     head = mode_prompt(changed, FORMATS[kind.call_format])
-    return msgspec.structs.replace(head, system=head.system.replace(str(options.cwd), "/project"))
+    system = head.system.replace(str(options.cwd), "/project")
+    system = system.replace(f"Platform: {sys.platform}. Date: {date.today()}.", f"Platform: linux. Date: {DAY}.")
+    return msgspec.structs.replace(head, system=system)
+
+
+def _identity(definition: AgentDefinition) -> AgentIdentity:
+    return AgentIdentity(id="agent_1", name="", definition=definition, depth=1)
 
 
 @cache

@@ -12,7 +12,7 @@ DONE = {"text": "Done."}
 
 
 def environment_details(stage: Stage) -> list[str]:
-    """The details in each turn of the person or of tools; empty where there are none."""
+    """The details in each turn of the user or of tools; empty where there are none."""
     task = stage.logged().current
     assert task is not None
     turns = [turn for turn in task.conversation().turns if isinstance(turn, UserTurn)]
@@ -50,7 +50,7 @@ def test_files_changed_past_the_model_are_named_once(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start("read it")
         await stage.until_ask("completion_result")
-        (workspace / "a.txt").write_text("changed by a person\n")
+        (workspace / "a.txt").write_text("changed by a user\n")
         (workspace / "gone.txt").unlink()
         for words in ("and now?", "and now again?"):
             await stage.answer("messageResponse", words)

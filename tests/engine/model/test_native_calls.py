@@ -64,7 +64,7 @@ def test_ids_are_safe_unique_and_never_missing() -> None:
 def test_arguments_without_a_start_are_a_call_without_a_name() -> None:
     calls = assembler()
     draft, _ = calls.feed(CallArgumentsChunk(index=3, json="{}"))
-    assert draft.finish().problem == "The call names no tool."
+    assert draft.finish().problem == "The call names no tool. Make it again with the name of a tool."
 
 
 def test_no_arguments_are_an_empty_object() -> None:

@@ -1,12 +1,17 @@
 """Which tools a model is offered: one for edits, that of its family; one to complete a task only if it must call it."""
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from robota.log.chain.reader import load
 from robota.log.replay.requests import recorded_requests
+from robota.policy.modes.task_modes import BUILT_IN, TaskMode, TaskModes
+from robota.tools.registry import BUILT_IN_IDS, builtin_tools
 from tests.engine.stage import Stage, call, play
+from tests.project.test_wording import texts_of
 
 EDITORS = {"edit_file", "apply_diff", "apply_patch"}
 
@@ -50,3 +55,17 @@ def test_the_tool_that_completes_a_task_is_offered_only_where_it_is_needed(works
         assert ("attempt_completion" in offered(stage)) is (completion == "explicit")
 
     play(workspace, [{"calls": [call("attempt_completion", result="Done.")]}], story, completion=completion)
+
+
+@pytest.mark.parametrize("mode", BUILT_IN, ids=lambda mode: mode.slug)
+def test_a_mode_has_every_tool_that_its_tools_speak_of(mode: TaskMode) -> None:
+    """In a description, a result or an error. A model is offered the tool for edits of its family."""
+    modes = TaskModes({mode.slug: mode})
+    offered = {tool.name for tool in builtin_tools() if modes.allows(tool, mode.slug, None) is None}
+    spoken_of = set()
+    for tool in builtin_tools():
+        module = sys.modules[tool.params.__module__]
+        words = " ".join([tool.description(), *texts_of(Path(str(module.__file__)))])
+        spoken_of |= set(BUILT_IN_IDS) & set(re.findall(r"\w+", words)) if tool.name in offered else set()
+    assert spoken_of - offered <= (EDITORS if offered & EDITORS else set())
+    assert "read_command_output" in offered, "every result can be too long"

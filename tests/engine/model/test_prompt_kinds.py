@@ -1,4 +1,4 @@
-"""The system prompt of every kind of session: within its budget, and about nothing that the session does not have."""
+"""The system prompt of every kind of session: within its budget, and true."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 from robota.config.settings.schema import Completion
 from robota.protocol.permission_mode import PermissionMode
 from robota.providers.chunks import EditFormat
-from robota.tools.registry import BUILT_IN_IDS
 from tests.engine.model.prompts import Kind, kinds, prompt_of, real_runtime, sections_of, tokens
 
 MOST_TOKENS = 850
@@ -21,10 +20,8 @@ BUDGETS = {
     "Safety": 180,
     "Tools and answers": 130,
     "Session": 190,
+    "Agents": 110,
 }
-# Our own elements, which are no names of tools.
-OWN_WORDS = {"environment_details"}
-SNAKE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +35,6 @@ def own_part(system: str) -> str:
     """Without what another format of calls adds."""
     before, heading, session = system.partition("\n\n# Session\n\n")
     return before + heading + session.partition("\n\n")[0]
-
-
-def test_no_kind_of_session_is_told_of_a_tool_or_parameter_that_it_lacks(place: Path) -> None:
-    for kind in kinds():
-        head = prompt_of(real_runtime(place), kind)
-        offered = {spec.name for spec in head.specs}
-        known = offered | {name for spec in head.specs for name in spec.schema.get("properties", {})} | OWN_WORDS
-        assert set(SNAKE.findall(own_part(head.system))) <= known, kind
-        assert not (set(BUILT_IN_IDS) - offered) & set(re.findall(r"\w+", own_part(head.system))), kind
 
 
 def test_every_kind_of_session_stays_within_the_budget(place: Path) -> None:
@@ -80,10 +68,16 @@ def test_the_page_about_prompts_has_the_real_numbers(place: Path) -> None:
         (Kind(reach="some hosts"), ["connect only to docs.example"], ["without network"]),
         (Kind(mode="ask"), ["Answer questions"], ["After a change", "commit, push", "bash", "edit_file"]),
         (Kind(mode="orchestrator"), ["Give each subtask"], ["file tools", "Read the code", "bash"]),
-        (Kind(mode="architect"), ["Markdown files only"], ["bash", "run the tests"]),
+        (Kind(mode="architect"), ["Markdown files"], ["bash", "run the tests"]),
         (Kind(edit_format=EditFormat.PATCH), ["with apply_patch"], ["edit_file"]),
         (Kind(is_subtask=True), ["You are a subtask", "reads only your final result"], ["You cannot ask anybody"]),
         (Kind(is_subtask=True, attended=False), ["You cannot ask anybody"], []),
+        (Kind(agent="general-purpose"), ["You are a subtask", "You write, change"], ["# Agent: "]),
+        (
+            Kind(agent="Explore", permission_mode=PermissionMode.BYPASS),
+            ["You are a subtask", "plan. Read-only", "Report what you found", "# Agent: Explore\n\nYou explore"],
+            ["You write, change", "Make changes only", "After a change", "edit_file", "present_plan"],
+        ),
         (Kind(completion=Completion.EXPLICIT), ["call attempt_completion"], ["A reply without a tool call"]),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from robota.contracts.tool import ToolCall
 from robota.engine.model.reply import CallClosedPiece, CallOpenedPiece, ReplyPiece, TextPiece
-from robota.engine.model.xml_calls import XmlCallFormat, XmlCallParser
+from robota.engine.model.xml_calls import XmlCallFormat, XmlCallParser, XmlTool
 from robota.protocol.conversation import AssistantTurn, TextBlock, ToolUseBlock
 from robota.providers.chunks import ToolSpec
 from robota.tools.registry import builtin_tools, schema_of
@@ -23,7 +23,8 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 
 def parse(text: str, cuts: list[int] | None = None) -> list[ReplyPiece]:
-    parser = XmlCallParser(TOOLS, (f"c{n}" for n in count(1)))
+    tools = {name: XmlTool(schema=schema) for name, schema in TOOLS.items()}
+    parser = XmlCallParser(tools, (f"c{n}" for n in count(1)))
     places = [0, *sorted(cuts or []), len(text)]
     pieces: list[ReplyPiece] = []
     for start, end in pairwise(places):

@@ -58,7 +58,7 @@ def test_later_clients_are_shown_what_was_seen(workspace: Path) -> None:
         answers: list[Answer] = [
             ApproveHunks(hunks=(0, 2)),
             Approve(),
-            ApproveInput(input={"path": "other.txt", "content": "as the person wants\n"}),
+            ApproveInput(input={"path": "other.txt", "content": "as the user wants\n"}),
             ApproveEdited(edited="echo changed; exit 4"),
             Approve(),
         ]

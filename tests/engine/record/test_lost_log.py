@@ -12,7 +12,7 @@ from robota.protocol.events import Notice
 from tests.engine.stage import Stage, call, play
 
 
-def test_a_log_that_was_deleted_is_put_back_and_a_person_is_told(workspace: Path) -> None:
+def test_a_log_that_was_deleted_is_put_back_and_a_user_is_told(workspace: Path) -> None:
     """With bypassPermissions, `git clean -fdx` removes `.robota`."""
 
     async def story(stage: Stage) -> None:

@@ -138,3 +138,16 @@ def test_an_answer_without_an_end_is_stopped(workspace: Path, monkeypatch: pytes
         assert ask.fault is not None and ask.fault.kind == "reply_too_long" and not ask.fault.retryable
 
     play(workspace, [{"text": "word " * 4_000}], story)
+
+
+@pytest.mark.parametrize("arguments", [{"path": "a"}, ""], ids=["with arguments", "with nothing but a name"])
+def test_calls_without_an_end_are_stopped(workspace: Path, arguments: object) -> None:
+    """Each call costs far more than the characters that it is made of."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start("talk")
+        ask = await stage.until_ask("api_req_failed")
+        assert "1,000 tool calls" in (ask.text or "")
+        assert ask.fault is not None and ask.fault.kind == "reply_too_long" and not ask.fault.retryable
+
+    play(workspace, [{"calls": [{"name": "read_file", "arguments": arguments}] * 1_001}], story)

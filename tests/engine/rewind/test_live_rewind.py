@@ -64,7 +64,7 @@ async def points(stage: Stage) -> tuple[PromptPoint, ...]:
 
 
 def words(stage: Stage) -> list[str]:
-    """What the model is told of the person's words, as the log has it."""
+    """What the model is told of the user's words, as the log has it."""
     task = stage.logged().current
     turns = [] if task is None else task.conversation().turns
     blocks = [block for turn in turns if isinstance(turn, UserTurn) for block in turn.content]

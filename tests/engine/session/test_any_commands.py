@@ -81,7 +81,9 @@ COMMANDS: dict[type, st.SearchStrategy[Any]] = {
         st.builds(AskResponse, answer=ANSWERS, ts=st.sampled_from((OPEN_ASK, None, 1))),
         st.builds(AskResponse, ask_response=st.sampled_from(RESPONSES), text=TEXTS),
     ),
-    TerminalOperation: st.builds(TerminalOperation, terminal_operation=st.sampled_from(("continue", "abort", "x"))),
+    TerminalOperation: st.builds(
+        TerminalOperation, terminal_operation=st.sampled_from(("continue", "abort", "background", "x"))
+    ),
     QueueMessage: st.builds(QueueMessage, text=TEXTS, after_turn=st.booleans()),
     EditQueuedMessage: st.builds(EditQueuedMessage, id=QUEUED, text=TEXTS),
     RemoveQueuedMessage: st.builds(RemoveQueuedMessage, id=QUEUED),
@@ -183,6 +185,7 @@ def test_each_command_in_each_state_is_accepted_or_changes_nothing(tmp_path: Pat
     with_gated_session(tmp_path, story)
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(st.sampled_from(tuple(BEGINNINGS)), st.lists(STEP, min_size=1, max_size=6))
 def test_any_commands_are_answered_and_leave_a_session_that_goes_on(

@@ -147,6 +147,29 @@ def test_abort_ends_the_command_but_not_the_task(workspace: Path) -> None:
     play(workspace, [SLOW, {"text": "It was stopped."}], story, permission_mode="bypassPermissions")
 
 
+def test_a_command_that_the_user_moves_goes_on_in_the_background_and_can_be_read_there(workspace: Path) -> None:
+    command = "echo begun; until [ -e go ]; do sleep 0.05; done; echo ended"
+
+    async def story(stage: Stage) -> None:
+        nothing = await stage.submit(TerminalOperation(terminal_operation="background"))
+        assert isinstance(nothing, Refused) and nothing.code == "no_command"
+        await stage.start()
+        await stage.until(has_output)
+        await stage.submit(TerminalOperation(terminal_operation="background"))
+        await stage.until_ask("completion_result")
+        moved, _, read = tool_results(stage)
+        assert "The user moved it to the background. It continues as background process bg1" in moved.content
+        assert "begun" in moved.content and "ended" in read.content
+
+    turns = [
+        {"calls": [call("execute_command", command=command)]},
+        {"calls": [call("write_to_file", path="go", content="")]},
+        {"calls": [call("background_process", action="read", id="bg1", wait=30)]},
+        {"text": "Done."},
+    ]
+    play(workspace, turns, story, permission_mode="bypassPermissions")
+
+
 def test_nothing_to_cancel_is_refused(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         assert isinstance(await stage.submit(CancelTask()), Refused)

@@ -127,7 +127,7 @@ def test_a_subtask_that_its_parent_waits_for_can_be_stopped_alone(tmp_path: Path
         await stage.model_says("delegate")
         child = stage.session.state().current_task_id
         assert isinstance(await stage.submit(CancelTask(task_id=child)), Accepted)
-        assert "was abandoned before it was complete. It was stopped." in str(root_of(stage).runtime.history.turns)
+        assert "ended before it was complete. It was stopped." in str(root_of(stage).runtime.history.turns)
         await stage.model_says("the parent goes on")
         assert stage.ask == "completion_result"
 

@@ -51,7 +51,7 @@ def test_a_subtask_that_makes_mistakes_ends_with_an_error_for_its_parent(
         ended = [(event.task_id == task, event.outcome) for event in stage.events_of(TaskEnded)]
         assert ended == [(False, "given_up")]
 
-    turns = [DELEGATE, {**PARENT_GOES_ON, "expect": {"result": "abandoned"}}]
+    turns = [DELEGATE, {**PARENT_GOES_ON, "expect": {"result": "ended before it was complete"}}]
     play(workspace, turns, story, attended=attended, profile_options={"otherwise": mistakes})
 
 

@@ -98,6 +98,20 @@ def test_an_image_in_the_answer_to_a_question_reaches_the_model(workspace: Path)
     play(workspace, [{"calls": [question]}, {"text": "done"}], story)
 
 
+@pytest.mark.parametrize("response", ["yesButtonClicked", "noButtonClicked", "messageResponse", "objectResponse"])
+def test_an_image_in_the_answer_to_an_approval_reaches_the_model(workspace: Path, response: str) -> None:
+    text = '{"edited": "touch b"}' if response == "objectResponse" else "as in this picture"
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("command")
+        await stage.submit(AskResponse(ask_response=response, text=text, images=(PIXEL,)))
+        await stage.until_ask("completion_result")
+        assert [image.media_type for image in tool_results(stage)[0].images] == ["image/png"]
+
+    play(workspace, [{"calls": [call("execute_command", command="touch a")]}, {"text": "done"}], story)
+
+
 @pytest.mark.parametrize("how", ["no", "words"])
 def test_a_command_that_takes_its_time_is_an_ask_that_nobody_waits_for(workspace: Path, how: str) -> None:
     """With `command_output`, a user can stop the command or let it continue."""

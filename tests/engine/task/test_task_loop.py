@@ -137,6 +137,26 @@ def test_three_mistakes_in_a_row_stop_the_task_and_guidance_continues_it(workspa
     play(workspace, turns, story, completion="explicit")
 
 
+@pytest.mark.parametrize("limit", [1, 5])
+def test_the_number_of_mistakes_before_the_user_is_asked_is_a_setting(workspace: Path, limit: int) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("mistake_limit_reached")
+        assert len([row for row in stage.rows if row.say == "api_req_started"]) == limit
+
+    turns = [{"text": "Hm {n}.", "repeat": 9}]
+    play(workspace, turns, story, completion="explicit", settings={"mistakeLimit": limit})
+
+
+def test_with_a_mistake_limit_of_nought_the_user_is_never_asked(workspace: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+
+    turns = [{"text": "Hm {n}.", "repeat": 9}, {"calls": [call("attempt_completion", result="ok")]}]
+    play(workspace, turns, story, completion="explicit", settings={"mistakeLimit": 0})
+
+
 def test_looking_for_what_is_not_there_is_no_mistake(workspace: Path) -> None:
     """Five replies in a row that only miss something: each is a different look-up, as when a model finds its way."""
 
@@ -195,7 +215,7 @@ def test_the_fourth_identical_call_is_stopped(workspace: Path) -> None:
     play(workspace, turns, story, attended=False)
 
 
-def test_a_call_that_the_person_wants_again_is_no_repetition(workspace: Path) -> None:
+def test_a_call_that_the_user_wants_again_is_no_repetition(workspace: Path) -> None:
     (workspace / "a.txt").write_text("x")
 
     async def story(stage: Stage) -> None:
@@ -319,7 +339,7 @@ def test_a_subtask_is_isolated_and_its_result_comes_back(workspace: Path) -> Non
         assert [event.parent_task_id for event in stage.events_of(TaskCreated)] == [None, parent]
         assert len(stage.events_of(TaskPaused)) == len(stage.events_of(TaskUnpaused)) == 1
         results = tool_results(stage)
-        assert "Result:\nsmall result" in results[0].content
+        assert results[0].content == "The subtask is complete. Its result:\n\nsmall result"
         assert results[1].is_error and "new_task was called" in results[1].content
         assert not (workspace / "never.txt").exists()
         assert stage.says("subtask_result") == ["small result"]

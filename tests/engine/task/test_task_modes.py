@@ -49,8 +49,8 @@ def test_a_mode_that_can_do_less_keeps_the_prompt_and_is_told_in_a_reminder(work
         assert "You write, change and test code." in system and "- Mode: code\n" in system
         assert "architect (Plan and design before anything is built)" in system and "execute_command" in tools
         away, back = reminders(stage)
-        assert "- Mode: architect\n" in away and "You explore the code" in away and "Markdown files only" in away
-        assert "Refused in this mode: execute_command, read_command_output, background_process." in away
+        assert "- Mode: architect\n" in away and "You explore the code" in away and "Markdown files" in away
+        assert "Refused in this mode: execute_command, background_process." in away
         assert "- Mode: code\n" in back and "Refused" not in back and "Permission mode" not in away + back
         [refused] = tool_results(stage)
         assert refused.is_error and "not available in Architect mode" in refused.content

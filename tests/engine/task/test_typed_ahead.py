@@ -1,4 +1,4 @@
-"""What a person types while a task works: it waits for the end of the turn, or goes with the next request."""
+"""What a user types while a task works: it waits for the end of the turn, or goes with the next request."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ QUESTION = {"calls": [call("ask_followup_question", question="Which?", follow_up
 
 
 def user_texts(stage: Stage) -> list[str]:
-    """What the model was told in the person's turns, in order."""
+    """What the model was told in the user's turns, in order."""
     task = stage.logged().current
     assert task is not None
     blocks = [block for turn in task.conversation().turns if isinstance(turn, UserTurn) for block in turn.content]

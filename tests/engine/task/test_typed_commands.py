@@ -1,4 +1,4 @@
-"""Commands that a person types: they run as the policy lets them, and the model learns of them with the next words."""
+"""Commands that a user types: they run as the policy lets them, and the model learns of them with the next words."""
 
 from pathlib import Path
 

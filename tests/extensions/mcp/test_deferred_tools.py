@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from robota.extensions.mcp.deferred_tools import MAX_FOUND, search_tools
+from robota.extensions.mcp.deferred_tools import MAX_FOUND, found_text, search_tools
 from robota.protocol.events import Notice
 from robota.providers.chunks import ToolSpec
 from tests.cli.scripts import call
@@ -40,19 +40,21 @@ def test_a_deferred_tool_is_found_approved_and_called(workspace: Path, tmp_path:
 
 
 def test_an_unknown_deferred_tool_is_reported(workspace: Path, tmp_path: Path) -> None:
-    wrong = {"calls": [call("use_mcp_tool", tool="mcp__plain__nothing")]}
+    wrong = {"calls": [call("use_mcp_tool", tool="mcp__plain__noet")]}
     unreadable = {"calls": [call("use_mcp_tool", arguments={})]}
 
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
         missing, unread = tool_results(stage)
-        assert "There is no tool 'mcp__plain__nothing'" in missing.content
+        assert "There is no tool 'mcp__plain__noet'" in missing.content
+        assert "Did you mean 'mcp__plain__note'? Choose one of: read_file, " in missing.content
+        assert missing.content.count("mcp__plain__") == 2, "those that are searched for are not listed"
         assert "Invalid arguments for use_mcp_tool" in unread.content
 
     play_story(
         workspace,
-        {"plain": PlainServer(tmp_path, *MANY).entry()},
+        {"plain": PlainServer(tmp_path, NOTE, *MANY).entry()},
         [wrong, unreadable, DONE],
         story,
         model=WINDOW,
@@ -73,5 +75,8 @@ def test_the_best_matches_come_first_and_are_limited() -> None:
     specs = [ToolSpec(name=f"mcp__s__t{n}", description="reads files", schema={}) for n in range(50)]
     wanted = ToolSpec(name="mcp__s__delete_file", description="Deletes files.", schema={})
     found = search_tools([*specs, wanted], "delete files")
-    assert found[0] is wanted and len(found) == MAX_FOUND
+    assert found[0] is wanted and len(found) == 51
+    text = found_text(found)
+    assert text.count("Schema of its arguments") == MAX_FOUND
+    assert "[41 more match. Search for one by its name" in text and "mcp__s__t49" in text
     assert search_tools(specs, "weather") == ()

@@ -115,8 +115,9 @@ def test_a_change_in_mid_session_blocks_the_tool_at_once(workspace: Path, tmp_pa
     def check(stage: Stage) -> None:
         first, second, third, other = tool_results(stage)
         assert "plain answer" in first.content
-        assert "it changed this tool in mid-session, so the call was not made" in second.content
-        assert "robota mcp approve plain" in third.content
+        assert "it changed this tool during the session, so the call was not made" in second.content
+        assert "robota" not in third.content and "say in your answer that plain failed" in third.content
+        assert "robota mcp approve plain" in str(stage.seen), "the user reads what to do"
         assert "plain answer" in other.content
         assert server.calls.read_text().count("\n") == 2
 
@@ -130,7 +131,7 @@ def test_a_server_of_the_newest_protocol_announces_changes_to_subscribers(worksp
     def check(stage: Stage) -> None:
         first, changed, other, last = tool_results(stage)
         assert "the sum is 3" in first.content and "changed" in changed.content and "finished" in other.content
-        assert "it changed this tool in mid-session, so the call was not made" in last.content
+        assert "it changed this tool during the session, so the call was not made" in last.content
 
     play_with(workspace, {"sdk": sdk_entry()}, turns, check)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from robota.contracts.tool import RESULT_CHARACTERS
 from robota.protocol.events import Notice
 from tests.cli.scripts import call, sessions
 from tests.engine.stage import Stage, tool_results
@@ -126,6 +127,22 @@ def test_structured_content_alone_is_sent_as_json(workspace: Path, tmp_path: Pat
         assert first_result(stage).endswith('\n\n{"a":[1]}')
 
     entry = PlainServer(tmp_path).entry(answer={"content": [], "structuredContent": {"a": [1]}})
+    play_with(workspace, {"plain": entry}, [WRITE_NOTE, DONE], check)
+
+
+def test_a_result_that_is_too_long_is_cut_and_kept_whole(workspace: Path, tmp_path: Path) -> None:
+    """A server decides how much it says; the model gets as much as from other tools, and the call for the rest."""
+    text = "".join(f"row {number}\n" for number in range(8_000))
+    entry = PlainServer(tmp_path).entry(answer={"content": [{"type": "text", "text": text}]})
+
+    def check(stage: Stage) -> None:
+        [result] = tool_results(stage)
+        assert len(result.content) <= RESULT_CHARACTERS and " characters were cut here …]" in result.content
+        named = r'\[For the rest: read_command_output \{"artifact_id":"(\w{8})","offset":(\d+)\}\]$'
+        [(name, offset)] = re.findall(named, result.content)
+        kept = stage.opened.log.find_artifact(name).read_text()
+        assert kept.endswith(text) and result.content.startswith(f"{kept[: int(offset)]}\n[… ")
+
     play_with(workspace, {"plain": entry}, [WRITE_NOTE, DONE], check)
 
 

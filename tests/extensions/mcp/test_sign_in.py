@@ -80,7 +80,7 @@ def kept_files(robota: Robota) -> list[Path]:
 def test_a_missing_sign_in_names_the_login_command(robota: Robota, server: FarServer) -> None:
     configure(robota, {"far": server.entry}, SECRET)
     done = robota("-p", "go", *ALLOW)
-    assert "it requires you to sign in. Do that with: robota mcp login far" in done.stderr
+    assert "it requires the user to sign in. Sign in: robota mcp login far" in done.stderr
     assert kept_files(robota) == []
 
 
@@ -121,7 +121,7 @@ def test_a_revoked_sign_in_is_reported(robota: Robota, server: FarServer) -> Non
     kept.write_text(json.dumps({**before, "tokens": forged, "expires_at": 1.0}))
     done = robota("mcp", "test", "far")
     assert done.code == 1
-    assert "your sign-in is no longer valid. Sign in again: robota mcp login far" in done.stdout
+    assert "the sign-in of the user is no longer valid. Sign in: robota mcp login far" in done.stdout
 
 
 def test_a_refused_sign_in_stores_nothing(robota: Robota, server: FarServer) -> None:

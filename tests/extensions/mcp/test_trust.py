@@ -59,7 +59,7 @@ def test_a_broken_file_is_a_notice(robota: Robota) -> None:
 
 
 def test_a_server_that_settings_disable_does_not_start(robota: Robota) -> None:
-    """As in Claude Code, where `.mcp.json` is shared and a person or a project switches one of its servers off."""
+    """As in Claude Code, where `.mcp.json` is shared and a user or a project switches one of its servers off."""
     server = PlainServer(robota.home)
     bring(robota, plain=server.entry())
     settings = robota.workspace / ".claude/settings.local.json"

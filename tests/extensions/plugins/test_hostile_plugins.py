@@ -66,16 +66,28 @@ def test_submodules_and_git_directories_are_not_copied(robota: Robota, tmp_path:
 
 @pytest.mark.parametrize("is_repository", [True, False])
 def test_too_large_plugins_are_refused_and_leave_nothing(robota: Robota, tmp_path: Path, is_repository: bool) -> None:
-    source = plugin(tmp_path / "source", **{"big.bin": "x" * (13 << 20)})
+    source = plugin(tmp_path / "source", **{"big.bin": ""})
+    os.truncate(source / "big.bin", 65 << 20)
     address = committed(source).as_uri() if is_repository else str(source)
     refused = robota("plugin", "install", address, "--yes")
-    assert refused.code == 1 and "12 MiB" in refused.stderr and "Nothing was changed" in refused.stderr
+    assert refused.code == 1 and "64 MiB" in refused.stderr and "Nothing was changed" in refused.stderr
     assert list((robota.home / ".robota/plugins/staging").iterdir()) == []
-    (source / "big.bin").unlink()
-    many = {f"many/{number}": "x" for number in range(2_001)}
-    write_files(source, many)
-    address = committed(source).as_uri() if is_repository else str(source)
-    assert "2000 files" in robota("plugin", "install", address, "--yes").stderr
+    if not is_repository:
+        (source / "big.bin").unlink()
+        write_files(source, {f"many/{number}": "" for number in range(10_001)})
+        assert "10,000 files" in robota("plugin", "install", address, "--yes").stderr
+
+
+@pytest.mark.slow
+def test_plugins_as_large_as_those_in_use_are_installed_and_run(robota: Robota, tmp_path: Path) -> None:
+    source = plugin(tmp_path / "source")
+    write_files(source, {f"many/{number}": str(number) for number in range(2_500)})
+    for number in range(3):
+        (source / f"big{number}.bin").write_bytes(bytes([number]) * (6 << 20))
+    assert robota("plugin", "install", committed(source).as_uri(), "--yes").code == 0
+    assert {"many/2499", "big2.bin"} < set(kept(robota))
+    script(robota, {"expect": {"user": "Say hello to Ann."}, "text": "hello"})
+    assert robota("-p", "/lint:greet Ann").stdout == "hello\n"
 
 
 def test_special_files_do_not_block(robota: Robota, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_agents_of_a_plugin_and_their_changes_are_shown(robota: Robota, tmp_path
     agent = "---\nname: reviewer\ndescription: Reads diffs.\ntools: Read\n---\nYou {}.\n"
     source = plugin(tmp_path / "source", **{"agents/reviewer.md": agent.format("review")})
     shown = robota("plugin", "install", str(source), "--yes").stdout
-    assert "agent (not supported yet): lint:reviewer Reads diffs. (wants tools Read)" in shown
+    assert "agent: lint:reviewer Reads diffs. (wants tools Read)" in shown
     installed = as_json(robota("plugin", "show", "lint", "--json"))
     assert installed["agents"] == [{"name": "lint:reviewer", "description": "Reads diffs."}]
     plugin(tmp_path / "source", **{"agents/reviewer.md": agent.format("obey")})
@@ -193,8 +193,6 @@ def test_a_plugin_from_a_directory_and_from_a_repository_of_its_own(robota: Robo
     assert "lint@local" in robota("plugin", "list").stdout
     git(source, "init", "-q", "-b", "main")
     first = commit(source)
-    refused = robota("plugin", "install", f"{source.as_uri()}#main", "--yes")
-    assert refused.code == 1 and "with the same name" in refused.stderr
     robota("plugin", "uninstall", "lint")
     assert robota("plugin", "install", f"{source.as_uri()}#main", "--yes").code == 0
     [listed] = as_json(robota("plugin", "list", "--json"))
@@ -222,14 +220,25 @@ def test_a_marketplace_entry_replaces_a_missing_manifest(robota: Robota, tmp_pat
     assert "lint@team 2.0.0" in shown and "/lint:greet" in shown and "/lint:other" not in shown
 
 
-def test_a_name_in_two_marketplaces_is_ambiguous(robota: Robota, market: Path, tmp_path: Path) -> None:
+def test_two_plugins_of_one_name_from_two_marketplaces(robota: Robota, market: Path, tmp_path: Path) -> None:
     robota("plugin", "marketplace", "add", market.as_uri())
     robota("plugin", "marketplace", "add", str(marketplace(tmp_path / "second", name="others")))
     unclear = robota("plugin", "install", "lint", "--yes")
     assert unclear.code == 1 and "lint@team, lint@others" in unclear.stderr
     assert robota("plugin", "install", "lint@others", "--yes").code == 0
-    again = robota("plugin", "install", "lint@team", "--yes")
-    assert again.code == 1 and "There is a plugin with the same name, lint@others" in again.stderr
+    write_files(market, {"plugins/lint/commands/greet.md": "Say goodbye to $ARGUMENTS.\n"})
+    commit(market)
+    assert robota("plugin", "install", "lint@team", "--yes").code == 0
+    for typed, words in {"lint:greet": "Say hello to Ann.", "lint@team:greet": "Say goodbye to Ann."}.items():
+        script(robota, {"expect": {"user": words}, "text": "said"})
+        assert robota("-p", f"/{typed} Ann").stdout == "said\n"
+    listed = as_json(robota("plugin", "list", "--json"))
+    assert [each["state"] for each in listed] == ["enabled", "enabled, as lint@team:…"]
+    unclear = robota("plugin", "disable", "lint")
+    assert unclear.code == 1 and "lint@others, lint@team" in unclear.stderr
+    assert robota("plugin", "uninstall", "lint@others").code == 0
+    script(robota, {"expect": {"user": "Say goodbye to Ann."}, "text": "said"})
+    assert robota("-p", "/lint:greet Ann").stdout == "said\n"
 
 
 def test_a_marketplace_cannot_change_its_name(robota: Robota, market: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from robota.extensions.plugins.contents import PluginContents, read_contents
 from robota.extensions.plugins.manifest import InvalidPlugin, parse_manifest
 from robota.extensions.plugins.marketplace import parse_marketplace
 from robota.extensions.plugins.origins import GitOrigin, parse_typed_source
-from robota.knowledge.agent_file import AgentFile, agent_file
+from robota.knowledge.agents.definition_file import agent_definition
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -89,7 +89,7 @@ def test_any_manifest_is_parsed_or_refused(data: bytes) -> None:
 )
 def test_any_marketplace_is_parsed_or_refused(value: Any) -> None:
     try:
-        marketplace = parse_marketplace(json.dumps(value).encode())
+        marketplace = parse_marketplace(json.dumps(value).encode(), is_local=False)
     except InvalidPlugin:
         return
     assert len(marketplace.entries) + len(marketplace.problems) == len(value["plugins"])
@@ -97,7 +97,7 @@ def test_any_marketplace_is_parsed_or_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("bomb", [b"[" * 100_000, b'{"a":' * 50_000 + b"1" + b"}" * 50_000, b"\xff\xfe", b"{" * 9])
 def test_bombs_are_refused(bomb: bytes) -> None:
-    for read in (lambda: parse_manifest(bomb, "lint"), lambda: parse_marketplace(bomb)):
+    for read in (lambda: parse_manifest(bomb, "lint"), lambda: parse_marketplace(bomb, is_local=False)):
         with pytest.raises(InvalidPlugin):
             read()
 
@@ -117,9 +117,28 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert manifest.description.isprintable() and manifest.version.isprintable()
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"source": "url", "url": "file:///home/user/private"},
+        {"source": "git", "url": "FILE:///home/user/private"},
+        {"source": "git-subdir", "url": "file:///home/user/private", "path": "plugins/lint"},
+        {"source": "directory", "path": "/home/user/private"},
+        "../private",
+        "/home/user/private",
+    ],
+)
+def test_a_marketplace_of_another_machine_names_nothing_of_this_one(source: Any) -> None:
+    plugins = [{"name": "lint", "source": source}, {"name": "good", "source": "./good"}]
+    marketplace = parse_marketplace(json.dumps({"name": "team", "plugins": plugins}).encode(), is_local=False)
+    assert [entry.name for entry in marketplace.entries] == ["good"]
+    assert marketplace.problems[0].startswith("plugin lint of the marketplace is ignored")
+
+
 def test_invalid_marketplace_entries_are_reported() -> None:
     plugins = [{"name": "far\x1b[2J", "source": {"source": "npm", "package": "x"}}, {"source": "./a"}]
-    named, nameless = parse_marketplace(json.dumps({"name": "team", "plugins": plugins}).encode()).problems
+    data = json.dumps({"name": "team", "plugins": plugins}).encode()
+    named, nameless = parse_marketplace(data, is_local=True).problems
     assert named.startswith("plugin far\\x1b[2J of the marketplace is ignored")
     assert nameless.startswith("plugin 2 of the marketplace is ignored")
 
@@ -184,9 +203,9 @@ def test_agent_files_are_read() -> None:
     found = contents(**{"agents/deep/reviewer.md": reviewer, "agents/notes.txt": "x"})
     [agent] = found.agents
     assert agent.relative == "deep/reviewer.md"
-    assert agent_file(agent.relative, reviewer.encode(), "lint") == AgentFile(
-        name="lint:reviewer", description="Reads diffs.", tools="Read, Grep"
-    )
+    read = agent_definition(agent.relative, reviewer.encode(), "lint")
+    assert (read.name, read.description, read.tools) == ("lint:reviewer", "Reads diffs.", ("Read", "Grep"))
+    assert read.prompt == "You review." and read.ignored == ()
     assert found.unused == () and found.other_files == ("agents/notes.txt",)
     elsewhere = contents(**{".claude-plugin/plugin.json": {"name": "lint", "agents": "./x.md"}, "x.md": reviewer})
     assert [each.relative for each in elsewhere.agents] == ["x.md"]
@@ -194,5 +213,5 @@ def test_agent_files_are_read() -> None:
 
 @given(st.binary(max_size=300), st.text(max_size=20))
 def test_any_agent_file_is_read(data: bytes, name: str) -> None:
-    agent = agent_file(f"{name}.md", b"---\nname: " + data + b"\ndescription: [a, {b: c}]\n---\n")
+    agent = agent_definition(f"{name}.md", b"---\nname: " + data + b"\ndescription: [a, {b: c}]\n---\n")
     assert agent.name.isprintable() and agent.description.isprintable() and len(agent.name) <= 65

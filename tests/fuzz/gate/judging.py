@@ -81,7 +81,7 @@ class TreePolicy:
         return judge.judge(_running(case, self._tree), PermissionMode.PLAN, ()).decision is Decision.ALLOW
 
     def runs_by(self, rule: str, case: Case) -> bool:
-        """Whether it runs without a question because a person allowed that rule."""
+        """Whether it runs without a question because a user allowed that rule."""
         verdict = self._judge(rule, "").judge(_running(case, self._tree), PermissionMode.DEFAULT, ())
         return verdict.decision is Decision.ALLOW and verdict.rule == rule
 

@@ -76,7 +76,7 @@ SYSTEM_FILES: Final = (
     ("/etc/alternatives/*", "*", "which of several programs is meant"),
 )
 HOME_FILES: Final = (
-    (".gitconfig", "git rg", "the person's configuration, where git and rg look for what to ignore"),
+    (".gitconfig", "git rg", "the user's configuration, where git and rg look for what to ignore"),
     (".config/git/*", "git rg", "the same"),
 )
 # Programs that are others under another name, or whose parts are programs.

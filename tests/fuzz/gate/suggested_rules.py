@@ -2,7 +2,7 @@
 
 What is promised: whatever stands in the place of the `*` of such a rule, the command changes no file and runs no
 program but the one that the rule names, also where the repository names programs. What it may read is not promised:
-the person allowed the program, and the sandbox decides what it sees.
+the user allowed the program, and the sandbox decides what it sees.
 """
 
 import random

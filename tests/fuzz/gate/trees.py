@@ -33,7 +33,7 @@ gpgsig -----BEGIN PGP SIGNATURE-----
 
 signed
 """  # noqa: W293
-# As a person may have it: none of it comes from the workspace, and all of it would run something.
+# As a user may have it: none of it comes from the workspace, and all of it would run something.
 HOME_CONFIG: Final = """
 [user]
     name = A
@@ -80,7 +80,7 @@ HOSTILE_CONFIG: Final = """
 
 
 class Tree(msgspec.Struct, frozen=True, kw_only=True):
-    """A workspace, whether a person trusts it, and the home of that person."""
+    """A workspace, whether a user trusts it, and the home of that person."""
 
     name: str
     root: Path
@@ -141,7 +141,7 @@ def _workspace(tree: Tree) -> None:
 
 
 def _fill_in_secrets(root: Path) -> None:
-    """What git has of them is published, and so no secret; what the person wrote there since is one."""
+    """What git has of them is published, and so no secret; what the user wrote there since is one."""
     for name in (".env", "key.pem", "src/.env"):
         if (root / name).is_file():
             (root / name).write_text(f"{SECRET_WORD}, filled in\n")

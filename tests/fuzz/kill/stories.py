@@ -182,7 +182,7 @@ class Condensing(Working):
         self.rows = self.told()
 
     def told(self) -> dict[int, str | None]:
-        """What a person can read of the conversation."""
+        """What a user can read of the conversation."""
         log = self.log()
         task = None if log is None else replay(load(log).records).root
         return {} if task is None else {row.ts: row.text for row in task.messages if row.ask is None}
@@ -259,7 +259,7 @@ def ok(done: Finished) -> str:
 
 
 def missing_rows(log: Path | None, printed: str) -> list[dict[str, Any]]:
-    """The rows that a person was shown as complete and that are not in the log. The last line may be cut off."""
+    """The rows that a user was shown as complete and that are not in the log. The last line may be cut off."""
     rows = [json.loads(line) for line in printed.splitlines(keepends=True) if line.endswith("\n")]
     if log is None:
         return rows

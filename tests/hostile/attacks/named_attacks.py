@@ -222,10 +222,8 @@ def reach_sockets_of_programs_outside(ground: Ground) -> None:
         ground.settings["sandbox"] = {"network": True}
         ground.run_script("python3 attack.py")
         callers = [service for service in (named, abstract) if _was_called(service)]
-    # Landlock does not cover named sockets; it does cover the others.
-    allowed = [named] if ground.environment.value == "in Landlock" else []
     if ground.environment.is_confined:
-        assert [each for each in callers if each not in allowed] == []
+        assert callers == []
 
 
 def close_directories_and_open_them_again_in_the_next_command(ground: Ground) -> None:

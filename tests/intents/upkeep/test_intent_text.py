@@ -67,7 +67,7 @@ def test_the_first_one_is_written_into_an_empty_list(text: str) -> None:
         "{active_intents: [{id: INT-001, name: a, status: PENDING, owned_scope: []}]}\n",
     ],
 )
-def test_what_cannot_be_changed_for_a_person_is_left_to_them(text: str) -> None:
+def test_what_cannot_be_changed_for_a_user_is_left_to_them(text: str) -> None:
     with pytest.raises(IntentProblem, match="by hand"):
         with_intent(text, "INT-002", NewIntent(name="b", owned_scope=("b",)))
 

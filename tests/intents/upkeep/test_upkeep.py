@@ -8,6 +8,7 @@ import pytest
 from tests.cli.scripts import script
 from tests.engine.stage import call
 from tests.harness.cli import Robota
+from tests.harness.conversation import typed
 from tests.harness.terminal import Terminal
 from tests.intents.project import INTENTS, SELECT, intents, write
 
@@ -105,13 +106,13 @@ def test_drift_is_told_with_sessions_cost_and_approvals(team: Robota) -> None:
 def test_the_same_orders_in_a_conversation(robota: Robota, order: str, told: str) -> None:
     intents(robota.workspace)
     script(robota)
-    done = robota("-p", f"/intents {order}".strip())
+    done = typed(robota, f"/intents {order}".strip())
     assert done.code == 0 and told in done.stdout and "not guarded" not in done.stdout
 
 
 def test_a_conversation_that_began_without_intents_says_that_it_is_not_guarded(robota: Robota) -> None:
     script(robota)
-    assert "is not guarded by them" in robota("-p", "/intents new Docs -- docs/**").stdout
+    assert "is not guarded by them" in typed(robota, "/intents new Docs -- docs/**").stdout
 
 
 @pytest.mark.parametrize(
@@ -134,3 +135,11 @@ def test_a_map_shows_words_of_others_as_data(robota: Robota, tmp_path: Path) -> 
     robota("intents", "map")
     text = (directory / "intent_map.md").read_text()
     assert "<script>" not in text and "a\\|&lt;b>" in text
+
+
+def test_one_ctrl_c_at_the_question_runs_nothing(team: Robota) -> None:
+    with Terminal(team, "intents", "complete", "INT-001") as terminal:
+        terminal.wait_for("Run them?")
+        terminal.press("\x03")
+        assert terminal.end() == 1, terminal.screen
+    assert status(team)["criteriaNeverRun"] == [RUN] and status(team)["status"] == "IN_PROGRESS"

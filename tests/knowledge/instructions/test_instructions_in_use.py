@@ -4,7 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from robota.knowledge.instructions.places import INSTRUCTION_FILES, RULE_DIRECTORIES
+from robota.knowledge.instructions.paths import INSTRUCTION_FILES, RULE_DIRECTORIES
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.harness.session_log import log_records

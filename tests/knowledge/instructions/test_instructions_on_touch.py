@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from robota.knowledge.instructions.loader import ReadingRules, load_instructions
 from robota.knowledge.instructions.on_touch import MAX_GLOBS, PathRule, path_rules
-from robota.knowledge.instructions.places import Candidate, InstructionPlaces, InstructionScope
+from robota.knowledge.instructions.paths import Candidate, InstructionPaths, InstructionScope
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.harness.session_log import log_records
@@ -113,7 +113,7 @@ def test_any_value_of_paths_gives_patterns_or_nothing(tmp_path_factory: pytest.T
     top = tmp_path_factory.mktemp("project")
     (top / ".claude/rules").mkdir(parents=True)
     (top / ".claude/rules/rule.md").write_text(f"---\npaths: {json.dumps(value)}\n---\nThe rule.")
-    places = InstructionPlaces(home=None, project=(top,))
+    places = InstructionPaths(home=None, project=(top,))
     rules = list(path_rules(places, "code", top))
     assert all(len(rule.globs) <= MAX_GLOBS for rule in rules)
     told = load_instructions(places, "code", ReadingRules(is_denied=lambda _: False))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from robota.knowledge.instructions.loader import MAX_CHARACTERS, Instructions, ReadingRules, load_instructions
-from robota.knowledge.instructions.places import InstructionPlaces
+from robota.knowledge.instructions.paths import InstructionPaths
 from robota.knowledge.instructions.reading import MAX_BYTES
 from robota.knowledge.instructions.session_instructions import SessionInstructions
 
@@ -28,8 +28,8 @@ class Tree:
         return file
 
     @property
-    def places(self) -> InstructionPlaces:
-        return InstructionPlaces(
+    def places(self) -> InstructionPaths:
+        return InstructionPaths(
             home=self.home,
             user_files=(self.home / ".robota/AGENTS.md", self.home / ".claude/CLAUDE.md"),
             user_rules=(self.home / ".robota/rules",),

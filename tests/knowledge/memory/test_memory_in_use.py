@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
+from tests.harness.conversation import typed
 from tests.harness.session_log import log_records
 from tests.harness.terminal import Terminal
 
@@ -208,15 +209,15 @@ def test_a_hash_line_is_remembered_only_in_a_conversation_and_alone_on_its_line(
     assert listed(robota, "list") == []
 
 
-def test_memory_requests_work_in_print_mode(robota: Robota) -> None:
+def test_memory_requests_work_in_a_conversation(robota: Robota) -> None:
     script(robota, DONE)
-    assert "Memory is empty." in robota("-p", "/memory").stdout
-    assert "Saved to memory as" in robota("-p", "/memory add project build Don't forget make. --run true").stdout
+    assert "Memory is empty." in typed(robota, "/memory").stdout
+    assert "Saved to memory as" in typed(robota, "/memory add project build Don't forget make. --run true").stdout
     assert listed(robota, "list")[0]["check"] == "true"
-    assert "already in memory" in robota("-p", "/memory add project other don't FORGET make.").stdout
-    assert "Don't forget make." in robota("-p", "/memory show build").stdout
-    assert robota("-p", "/memory show nothing").code != 0
-    refused = robota("-p", "/memory add project keys api_key=abcd1234")
+    assert "already in memory" in typed(robota, "/memory add project other don't FORGET make.").stdout
+    assert "Don't forget make." in typed(robota, "/memory show build").stdout
+    assert typed(robota, "/memory show nothing").code != 0
+    refused = typed(robota, "/memory add project keys api_key=abcd1234")
     assert refused.code != 0 and "was not saved" in refused.stderr
-    assert "holds" in robota("-p", "/memory check").stdout
-    assert robota("-p", "/memory nonsense").code != 0
+    assert "holds" in typed(robota, "/memory check").stdout
+    assert typed(robota, "/memory nonsense").code != 0

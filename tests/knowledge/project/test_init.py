@@ -75,6 +75,19 @@ def test_instruction_files_of_other_agents_are_imported_on_request(robota: Robot
     assert "Gemini says so." in texts and "Cursor says so." in texts
 
 
+def test_all_rules_are_imported_and_what_is_not_read_is_said(robota: Robota) -> None:
+    for number in range(258):
+        write(robota.workspace / f".cursor/rules/rule {number:03}.mdc", f"Rule {number}.")
+    (robota.workspace / ".cursor/rules/linked.mdc").symlink_to(robota.home / "gone.mdc")
+    (robota.workspace / "GEMINI.md").symlink_to("README.md")
+    done = robota("init", "--import")
+    text = (robota.workspace / "AGENTS.md").read_text()
+    assert text.count("@.cursor/rules/rule") == 258 and "linked" not in text
+    assert "imports 258 files" in done.stdout and "at most 200" in done.stdout
+    assert "GEMINI.md (a link)" in done.stdout and "linked.mdc (a link)" in done.stdout
+    assert "Not imported" not in done.stdout
+
+
 def test_the_model_writes_it_after_approval(robota: Robota) -> None:
     script(robota, {"calls": [call("write_to_file", path="AGENTS.md", content="# By the model\n")]}, {"text": "Done."})
     with Terminal(robota) as terminal:

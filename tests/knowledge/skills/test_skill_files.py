@@ -13,9 +13,9 @@ from robota.contracts.tool import ToolResult
 from robota.knowledge.session_knowledge import LIST_CHARACTERS, SessionKnowledge
 from robota.knowledge.skills.discovery import (
     MAX_FILES,
-    PLACES,
+    SKILL_DIRECTORIES,
+    SkillDirectory,
     SkillFinder,
-    SkillPlace,
     SkillSource,
     read_skill,
     user_skill_files,
@@ -26,7 +26,7 @@ from robota.knowledge.skills.template import Literal, Part, Placeholder, Shell
 from tests.cli.scripts import script
 from tests.harness.cli import Robota
 
-COMMANDS = SkillPlace(SkillScope.USER, ".robota/commands", SkillKind.COMMAND)
+COMMANDS = SkillDirectory(SkillScope.USER, ".robota/commands", SkillKind.COMMAND)
 
 
 def source(name: str, data: bytes) -> SkillSource:
@@ -34,8 +34,8 @@ def source(name: str, data: bytes) -> SkillSource:
 
 
 def library_of(directory: Path) -> SkillFinder:
-    def files(place: SkillPlace) -> list[SkillSource]:
-        return list(user_skill_files(directory)) if place == PLACES[0] else []
+    def files(skills: SkillDirectory) -> list[SkillSource]:
+        return list(user_skill_files(directory)) if skills == SKILL_DIRECTORIES[0] else []
 
     return SkillFinder(files, directory.parent / "cache.json")
 
@@ -132,11 +132,13 @@ def test_very_many_skills_are_bounded_in_number_and_in_the_system_prompt(tmp_pat
     finder = library_of(directory)
     knowledge = SessionKnowledge(finder, "execute_command", lambda skill: {})
     assert len(knowledge.commands()) == MAX_FILES
-    assert finder.cut_places == (PLACES[0].directory,), "that more is there can be said"
+    assert finder.cut_directories == (SKILL_DIRECTORIES[0].path,), "that more is there can be said"
     listed = knowledge.prompt_section.partition("\n- ")[2].splitlines()
     assert LIST_CHARACTERS * 0.9 < len("\n".join(listed)) < LIST_CHARACTERS
     assert listed[-1].startswith(f"{MAX_FILES - len(listed) + 1:,} more skills are not listed.")
-    with pytest.raises(PromptNotSent, match=r"Skills with this in their name: s.*99.* and \d+ more\.$") as refused:
+    with pytest.raises(
+        PromptNotSent, match=r"Choose one of those with this in their name: s.*99.* and \d+ more\.$"
+    ) as refused:
         asyncio.run(knowledge.skill("9", "", never_called))
     assert len(str(refused.value)) < 2_000
 

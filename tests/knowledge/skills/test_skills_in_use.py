@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from robota.log.chain.reader import load
 from tests.cli.scripts import call, script, sessions
 from tests.harness.cli import Robota
 from tests.harness.session_log import log_text
@@ -32,7 +33,7 @@ def test_a_user_command_expands_to_its_prompt(robota: Robota) -> None:
     assert "Review src/a.py closely." in last_log(robota)
 
 
-@pytest.mark.parametrize("agent", [".roo", ".opencode", ".cursor"])
+@pytest.mark.parametrize("agent", [".roo", ".opencode", ".cursor", ".codex", ".gemini"])
 def test_skills_for_other_agents_work_after_trust(robota: Robota, agent: str) -> None:
     script(robota, DONE)
     write_skill(robota.workspace / agent / "commands", "---\ndescription: Ships\nmode: code\n---\nShip $1.", "ship.md")
@@ -61,6 +62,42 @@ def test_a_command_file_without_a_description_is_only_for_the_user(robota: Robot
     log = last_log(robota)
     assert "- ship: Ships it" in log and "- tidy:" not in log
     assert robota("-p", "/tidy").code == 0 and "Tidy up." in last_log(robota)
+
+
+def test_the_model_of_a_command_answers_until_the_turn_ends(robota: Robota) -> None:
+    write_skill(robota.home / ".claude/commands", "---\nmodel: clever\n---\nThink.", "think.md")
+    script(robota, {"calls": [call("list_files", path=".")]}, {"text": "thought"}, {"text": "plain"})
+    with Terminal(robota) as terminal:
+        terminal.answer("> ", "/think")
+        terminal.wait_for("thought")
+        terminal.answer("> ", "and now?")
+        terminal.wait_for("plain")
+        terminal.hang_up()  # a turn is in the log once its answer has ended, which is after its first words appear
+    [directory] = sessions(robota)
+    records = load(directory / "log.jsonl").records
+    turns = [json.loads(bytes(record.payload))["turn"] for record in records if record.kind == "turn"]
+    assert [turn["model"] for turn in turns if "model" in turn] == ["clever", "clever", "scripted"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_loaded"),
+    [
+        ({"deny": ["Skill(deploy)"]}, False),
+        ({"deny": ["Skill(deploy *)"]}, False),
+        ({"ask": ["Skill(dep*)"]}, False),
+        ({"deny": ["Skill"]}, False),
+        ({"deny": ["Skill(other)"]}, True),
+        ({"allow": ["Skill(deploy)"]}, True),
+    ],
+)
+def test_rules_name_the_skills_that_the_model_may_load(
+    robota: Robota, rules: dict[str, list[str]], is_loaded: bool
+) -> None:
+    script(robota, {"calls": [call("skill", skill="deploy")]}, DONE)
+    write_skill(robota.home / ".claude/skills/deploy", "---\nname: deploy\ndescription: D\n---\nCall the captain.")
+    done = robota("-p", "go", "--settings", json.dumps({"permissions": rules}))
+    assert (done.code, "not valid" in done.stderr) == (0, False)
+    assert ("Call the captain." in last_log(robota)) is is_loaded
 
 
 def test_mentions_in_a_command_are_expanded_like_typed_ones(robota: Robota) -> None:
@@ -156,6 +193,14 @@ def test_a_skill_never_shadows_a_built_in_command(robota: Robota) -> None:
     script(robota, DONE)
     write_skill(robota.home / ".robota/commands", "Mine.", "cost.md")
     assert "tokens in" in robota("-p", "/cost").stdout
+
+
+def test_a_command_that_a_built_in_one_hides_is_reached_by_its_source_and_the_list_says_so(robota: Robota) -> None:
+    script(robota, DONE)
+    write_skill(robota.home / ".claude/commands", "Write the weekly report about $ARGUMENTS.", "report.md")
+    assert "hidden by the built-in /report; type /user:report" in robota("skills", "list").stdout
+    assert robota("-p", "/user:report tests").code == 0
+    assert "Write the weekly report about tests." in last_log(robota)
 
 
 def test_allowed_tools_of_a_skill_need_no_approval_until_its_prompt_is_answered(robota: Robota) -> None:

@@ -1,4 +1,4 @@
-"""What a person types finds the session they mean, and never one that a repository has slipped in."""
+"""What a user types finds the session they mean, and never one that a repository has slipped in."""
 
 from pathlib import Path
 

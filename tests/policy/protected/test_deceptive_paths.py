@@ -125,6 +125,9 @@ def test_a_foreign_tool_is_never_taken_for_a_built_in_one() -> None:
     assert says(foreign, allow=["mcp__evil__*"], deny=["mcp__*"]) == "deny"
     assert says(foreign, allow=["mcp__*"]) == "ask"
     assert says(foreign, allow=["mcp__ev"]) == "ask"
+    more = subject(Effect.NETWORK, tool="mcp--evil--read_file__and_delete")
+    assert says(more, allow=["mcp__evil__read_file"]) == "ask"
+    assert says(more, allow=["mcp__evil"]) == "allow"
 
 
 @pytest.mark.parametrize(

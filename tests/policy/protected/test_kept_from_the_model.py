@@ -179,7 +179,7 @@ def test_a_secret_that_was_written_into_a_file_of_git_is_not_printed_unasked(wor
         ('[filter "x"]\n clean = x', "git status", "git log -p"),
     ],
 )
-def test_a_program_of_the_persons_own_configuration_is_not_run_unasked(
+def test_a_program_of_the_users_own_configuration_is_not_run_unasked(
     setting: str, asked: str, unasked: str, workspace: Path
 ) -> None:
     """A repository says by .gitattributes for which files it runs."""

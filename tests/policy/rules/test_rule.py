@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from robota.config.settings.layers import Layer, Origin
+from robota.config.settings.merge import Entry
 from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Subject
 from robota.policy.protected.path_resolver import PathResolver, matches_pattern, path_inside
@@ -16,6 +18,7 @@ from robota.policy.rules.rule import (
     split_rules,
     surely_matches,
 )
+from robota.policy.rules.sources import rules_of_settings
 
 ROOT = Path("/ws")
 PLACES = PathResolver(root=ROOT, home=Path("/home/me"))
@@ -182,3 +185,11 @@ def test_names_that_need_not_be_known(text: str) -> None:
 @pytest.mark.parametrize("text", ["mcp__*(x)", "WebFetch(domain:)", "WebFetch(domain:*)", "Bash(ls *"])
 def test_more_invalid_rules(text: str) -> None:
     assert isinstance(parse_rule(text), InvalidRule)
+
+
+def test_of_many_wrong_rules_of_a_repository_some_are_named() -> None:
+    origin = Origin(Layer.PROJECT, "settings.json")
+    wrong = Entry(key=("permissions", "deny"), value=("Bash(a",) * 5000, origin=origin)
+    rules, notices = rules_of_settings([wrong], {})
+    assert rules.deny == ()
+    assert len(notices) == 21 and notices[-1] == "settings.json: 4,980 more rules have no effect."

@@ -469,3 +469,24 @@ def test_a_rule_about_all_files_is_about_those_of_commands_too(command: str, rul
     assert judge(command, "bypassPermissions", allow=["Bash"], deny=[rule]).decision is Decision.DENY
     assert judge(command, "acceptEdits", ask=[rule]).decision is Decision.ASK
     assert judge("echo x 2>/dev/null", "acceptEdits", deny=[rule]).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["pip --version", "jq . a.json", "ls", "timeout 5 pip --version", "ls | pip --version"]
+)
+def test_a_program_of_the_workspace_is_not_known_to_only_read(tmp_path: Path, command: str) -> None:
+    """Its code may have been edited without a question, where edits are accepted."""
+    files = {name: str(tmp_path / ".venv/bin" / name) for name in ("pip", "jq", "ls")}
+    resolver = PathResolver(root=tmp_path, matching=files_matching, program=files.get)
+    verdict = judge(command, resolver=resolver)
+    assert verdict.decision is Decision.ASK and "is a program of the workspace" in verdict.reason
+    assert judge(command, "plan", resolver=resolver).decision is Decision.DENY
+    elsewhere = PathResolver(root=tmp_path / "other", matching=files_matching, program=files.get)
+    assert judge(command, resolver=elsewhere).decision is Decision.ALLOW
+
+
+def test_an_interpreter_that_is_only_a_link_in_the_workspace_tells_its_version(tmp_path: Path) -> None:
+    resolver = PathResolver(
+        root=tmp_path, real=lambda path: "/usr/bin/python3", program=lambda name: str(tmp_path / ".venv/bin" / name)
+    )
+    assert judge("python3 --version", resolver=resolver).decision is Decision.ALLOW

@@ -1,4 +1,4 @@
-"""What a person does all day runs without a question, and really changes nothing."""
+"""What a user does all day runs without a question, and really changes nothing."""
 
 import hashlib
 import os

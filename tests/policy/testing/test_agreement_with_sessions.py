@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from robota.commands.policy_bench import PolicyBench, past_sessions
+from robota.commands.policy.bench import PolicyBench, past_sessions
 from robota.contracts.verdict import Verdict
 from robota.policy.testing.replay import recorded_calls
 from robota.protocol.permission_mode import PermissionMode

@@ -1,4 +1,4 @@
-"""`robota policy` as a person and a build server use it."""
+"""`robota policy` as a user and a build server use it."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_explain_judges_tools_and_modes(robota: Robota) -> None:
 def test_explain_sees_through_a_link(robota: Robota) -> None:
     (robota.workspace / "link").symlink_to("/etc/passwd")
     assert explained(robota, "--", "cat link")["verdict"] == "ask"
-    assert explained(robota, "--tool", "read_file", "--args", '{"path": "link"}')["verdict"] == "deny"
+    assert explained(robota, "--tool", "read_file", "--args", '{"path": "link"}')["verdict"] == "ask"
 
 
 def test_explain_uses_the_settings_and_a_rules_file_replaces_them(robota: Robota) -> None:
@@ -179,6 +179,27 @@ def test_simulate_shows_which_recorded_calls_other_rules_would_judge_otherwise(r
     assert "allowed          1  (before 1)" in text and "denied           1  (before 0)" in text
     same = json.loads(robota("policy", "simulate", "--json", "--rules", rules_file(robota)).stdout)
     assert same["changed"] == [] and same["before"] == same["now"] == {"allow": 1, "ask": 1}
+
+
+def test_simulate_asks_the_reviewer_about_what_confined_would_ask(robota: Robota) -> None:
+    notes = robota.home / "notes.md"
+    notes.write_text("teal\n")
+    calls = [call("read_file", path=str(notes)), call("execute_command", command="make"), call("list_files")]
+    script(robota, *({"calls": [each]} for each in calls), {"text": "Done."})
+    with Terminal(robota, "look at the notes") as terminal:
+        for each in ("Read", "Bash make"):
+            terminal.wait_for(each)
+            terminal.answer("> ", "n")
+        terminal.wait_for("Done.")
+    opinion = {"approve": True, "reason": "The user named the notes."}
+    script(robota, {"expect": {"user": "look at the notes"}, "text": json.dumps(opinion)})
+    answer = json.loads(robota("policy", "simulate", "--reviewer", "5", "--json").stdout)
+    said = {each["tool"]: (each["outcome"], each["saidYes"]) for each in answer["reviews"]}
+    assert said == {"read_file": ("approve", False), "execute_command": ("not asked", False)}
+    assert answer["approvedRejected"] == 1
+    text = robota("policy", "simulate", "--reviewer", "5").stdout
+    assert "It would have approved 1 call that you rejected." in text
+    assert "the limit of 0 reviews" in robota("policy", "simulate", "--reviewer", "0").stdout
 
 
 def test_simulate_finds_the_fewest_rules_for_what_was_answered_yes_and_allows_nothing_refused(robota: Robota) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from robota.commands.policy_bench import PolicyBench
+from robota.commands.policy.bench import PolicyBench
 from robota.config.settings.schema import Permissions
 from robota.contracts.verdict import Decision
 from robota.policy.testing.replay import RecordedCall, Replayed, replay

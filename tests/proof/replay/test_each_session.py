@@ -11,8 +11,7 @@ import msgspec
 import pytest
 
 from robota.app.replaying import replay_session
-from robota.engine.calls.executor import RESULT_CHARACTERS
-from robota.log.artifacts import artifact_name
+from robota.contracts.tool import RESULT_CHARACTERS
 from robota.proof.replay.replaying import ReplayOptions, ReplayReport
 from robota.protocol.asks.answer import ApproveEdited, Say
 from robota.protocol.commands import (
@@ -148,14 +147,14 @@ async def shown_a_picture(stage: Stage) -> None:
     await stage.until_ask("completion_result")
 
 
-async def changed_by_the_person(stage: Stage) -> None:
+async def changed_by_the_user(stage: Stage) -> None:
     await stage.start()
     asked = await stage.until_ask("command")
     await stage.submit(AskResponse(answer=ApproveEdited(edited="touch better"), ts=asked.ts))
     await stage.until_ask("completion_result")
 
 
-async def run_by_the_person(stage: Stage) -> None:
+async def run_by_the_user(stage: Stage) -> None:
     await stage.submit(NewTask(text="echo made", is_command=True))
     asked = await stage.until_ask("completion_result")
     await stage.submit(AskResponse(answer=Say(text="what was that?"), ts=asked.ts))
@@ -268,8 +267,8 @@ SESSIONS: dict[str, tuple[list[Any], Story, dict[str, Any]]] = {
         SMALL,
     ),
     "a picture": ([{"text": "A pixel."}], shown_a_picture, {}),
-    "a changed command": ([RUN, DONE], changed_by_the_person, {}),
-    "a command of the person": ([DONE], run_by_the_person, {}),
+    "a changed command": ([RUN, DONE], changed_by_the_user, {}),
+    "a command of the user": ([DONE], run_by_the_user, {}),
     "another mode": ([RUN, {"text": "Found."}], switched, {}),
     "a no": ([RUN, DONE], refused, {}),
     "a failed request": ([{"fault": {"kind": "invalid_request"}}, DONE], failed, {}),
@@ -445,26 +444,20 @@ def test_a_mode_that_is_not_here_is_none_that_the_replay_needs(workspace: Path) 
     assert replayed(workspace, session).divergence is None
 
 
-def test_a_prompt_of_the_persons_own_is_not_compared_and_that_is_said(workspace: Path) -> None:
+def test_a_prompt_of_the_users_own_is_not_compared_and_that_is_said(workspace: Path) -> None:
     play(workspace, [DONE], said("hello"), system_prompt="You are a poet.")
     report = replayed(workspace, session_in(workspace))
     assert report.divergence is None and "not Robota's own" in " ".join(report.notes)
 
 
-def test_a_result_of_which_the_model_saw_a_part_is_cut_again(workspace: Path) -> None:
-    """As those of MCP servers are: the whole is kept beside the log, and named in what the model is told."""
+def test_a_result_is_replayed_as_long_as_it_was_recorded(workspace: Path) -> None:
+    """Earlier versions gave a model more of a result, and cut it in another way."""
     session = recorded(workspace, "XML")
-    whole, half = "0123456789" * (RESULT_CHARACTERS // 5), RESULT_CHARACTERS // 2
-    name = artifact_name(whole.encode())
-    (session / "artifacts").mkdir(exist_ok=True)
-    (session / "artifacts" / name).write_text(whole)
-    note = f"\n[… {len(whole) - 2 * half} characters omitted; the whole result is kept as {name} …]\n"
-    rest = f'\n[For the omitted part: read_command_output {{"artifact_id": "{name}", "offset": {half}}}]'
 
     def plant(record: dict[str, Any]) -> None:
         for block in record["payload"].get("turn", {}).get("content", []):
             if block["type"] == "tool_result":
-                block["content"] = whole[:half] + note + whole[-half:] + rest
+                block["content"] = "0123456789" * (RESULT_CHARACTERS // 5)
 
     rewritten(session, plant)
     report = replayed(workspace, session)

@@ -151,7 +151,7 @@ def test_going_back_to_a_question_is_said_and_ends_no_replay_with_an_error(works
     play(workspace, [question, {"text": "red then"}, {"text": "blue then"}], story)
     report = replayed(workspace, session_in(workspace))
     assert report.divergence is None and report.not_compared is not None
-    assert "went back" in report.not_compared.why
+    assert "after a rewind" in report.not_compared.why
 
 
 def test_an_intent_that_is_told_again_with_a_summary_is_told_again(workspace: Path) -> None:

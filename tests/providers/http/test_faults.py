@@ -1,4 +1,4 @@
-"""Which status means what, and what a person is told."""
+"""Which status means what, and what a user is told."""
 
 import pytest
 

@@ -60,7 +60,7 @@ def read(*texts: str) -> list[GemmaPiece]:
         ('<|tool_call>call:search{q:<|"|>x<|"|>}', [GemmaCall("search", {"q": "x"})]),
     ],
 )
-def test_what_a_person_sees_and_what_not(text: str, pieces: list[GemmaPiece]) -> None:
+def test_what_a_user_sees_and_what_not(text: str, pieces: list[GemmaPiece]) -> None:
     assert read(text) == pieces
 
 

@@ -34,6 +34,7 @@ def test_it_says_what_it_is() -> None:
     assert "no key, no network, no tools" in definition("local").description
 
 
+@pytest.mark.slow
 @installed
 def test_a_reply_is_streamed_and_counted_and_the_next_one_too() -> None:
     async def run() -> None:
@@ -49,6 +50,7 @@ def test_a_reply_is_streamed_and_counted_and_the_next_one_too() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 @installed
 def test_the_full_system_prompt_is_read_only_if_it_is_asked_for() -> None:
     async def tokens(full: bool) -> int:

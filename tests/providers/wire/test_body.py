@@ -39,6 +39,6 @@ def test_pieces_are_put_together_as_if_all_were_new(name: str, changes: list[tup
 
 
 def turn(number: int, words: str) -> Turn:
-    """In turns of the person and of the model; some have nothing that is sent."""
+    """In turns of the user and of the model; some have nothing that is sent."""
     content = () if number % 17 == 5 else (TextBlock(text=f"{number} {words}"),)
     return UserTurn(content=content) if number % 2 == 0 else AssistantTurn(content=content)

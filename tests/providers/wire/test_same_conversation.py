@@ -81,7 +81,7 @@ def plain(turn: Turn, places: Sequence[str]) -> Turn:
 
 
 def rows_of(task: TaskFold, directory: Path) -> list[tuple[str | None, str]]:
-    """What a person saw, without the rows that count tokens, and without where the project lay."""
+    """What a user saw, without the rows that count tokens, and without where the project lay."""
     rows = [(row.ask or row.say, (row.text or "").replace(str(directory), "")) for row in task.messages]
     return [row for row in rows if row[0] != "api_req_started"]
 

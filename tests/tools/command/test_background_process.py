@@ -42,6 +42,8 @@ def test_start_read_send_stop_list(bench: Workbench) -> None:
         assert sent.content.endswith("New output:\n<line>\n")
         assert (await act(action="read", id="bg1")).content.endswith("No new output.")
         assert (await act(action="read", id="bg1", tail=1)).content.endswith("Last lines:\n<line>\n")
+        with pytest.raises(ToolError, match="Give input, or end_input"):
+            await act(action="send", id="bg1")
         listed = await act(action="list")
         assert isinstance(listed.view, TableView)
         assert listed.view.rows[0][0] == "bg1" and listed.view.rows[0][3] == command
@@ -81,7 +83,7 @@ def test_a_long_output_is_kept_when_it_has_ended(bench: Workbench) -> None:
         while bench.processes.background[0].total_bytes < 500_000:
             await act(action="read", id="bg1", wait=60)
         content = (await act(action="stop", id="bg1")).content
-        assert "(500,000 bytes were printed). Read it with read_command_output" in content
+        assert "Its whole output has 500,000 bytes. To read it: read_command_output {" in content
         again = (await act(action="read", id="bg1")).content
         assert bench.kept(again.split('"')[3]).stat().st_size == 500_000
 
@@ -91,11 +93,11 @@ def test_a_long_output_is_kept_when_it_has_ended(bench: Workbench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"action": "start"}, "start needs a command"),
+        ({"action": "start"}, "Give the command to start"),
         ({"action": "start", "command": " "}, "Nothing was run"),
         ({"action": "start", "command": "pwd", "cwd": ".."}, "outside"),
-        ({"action": "read"}, "read needs the id"),
-        ({"action": "stop", "id": "bg9"}, "no background process 'bg9'. Nothing was done. Known processes: none."),
+        ({"action": "read"}, "Give the id of the background process to read"),
+        ({"action": "stop", "id": "bg9"}, "no background process 'bg9'. Nothing was done. None was started so far."),
     ],
 )
 def test_what_is_missing_is_named(bench: Workbench, arguments: dict[str, Any], message: str) -> None:

@@ -22,35 +22,38 @@ def name(bench: Workbench) -> str:
 
 def test_a_long_output_can_be_read_by_the_name_that_was_given(bench: Workbench) -> None:
     told = bench.call("execute_command", command="seq 20000").content
-    found = re.search(r'"artifact_id": "(\w+)"', told)
+    found = re.search(r'"artifact_id":"(\w+)"', told)
     assert found is not None
     content = bench.call("read_command_output", artifact_id=found[1], search="^12345$").content
-    assert content.splitlines()[2:] == ["12345 (byte 62958) | 12345"]
+    assert content.splitlines()[1:] == ["12345 (byte 62958) | 12345"]
 
 
 def test_pages_follow_one_another(bench: Workbench, name: str) -> None:
     first = bench.call("read_command_output", artifact_id=name, limit=30).content
     assert first == (
-        f"[Command output: {name}]\nTotal size: 11,000 bytes. Showing bytes 0-22.\n"
-        "1 | line 00001\n2 | line 00002\nTo read on, use offset=22."
+        f"Output {name}: bytes 0-22 of 11,000.\n1 | line 00001\n2 | line 00002\n"
+        f'[To read on: read_command_output {{"artifact_id":"{name}","offset":22,"limit":30}}]'
     )
     second = bench.call("read_command_output", artifact_id=name, offset=22, limit=30).content
     assert "3 | line 00003\n4 | line 00004\n" in second
     last = bench.call("read_command_output", artifact_id=name, offset=10_990, limit=80_000).content
-    assert last.endswith("Showing bytes 10,990-11,000.\nThe first line is the rest of a line.\n1000 | ine 01000")
-    assert "Showing all of it" in bench.call("read_command_output", artifact_id=name, limit=80_000).content
+    assert last.endswith("bytes 10,990-11,000 of 11,000.\nThe first line is the rest of a line.\n1000 | ine 01000")
+    assert "all of its 11,000 bytes" in bench.call("read_command_output", artifact_id=name, limit=80_000).content
 
 
 def test_search_shows_where_to_read_on(bench: Workbench, name: str) -> None:
     content = bench.call("read_command_output", artifact_id=name, search="LINE 0050[12]").content
-    assert "2 lines match 'LINE 0050[12]'; showing 2." in content
+    assert "2 lines match 'LINE 0050[12]'." in content
     assert "501 (byte 5500) | line 00501\n502 (byte 5511) | line 00502" in content
     few = bench.call("read_command_output", artifact_id=name, search="line", limit=100).content
     assert "1,000 lines match 'line'; showing 3." in few
-    assert few.endswith("To see more, use offset=23.")
+    assert f'"{name}","search":"line","offset":23,"limit":100}}]' in few
     more = bench.call("read_command_output", artifact_id=name, search="line", offset=23, limit=100).content
     assert "\n4 (byte 33) | line 00004\n" in more
-    assert "0 lines match" in bench.call("read_command_output", artifact_id=name, search="nothing").content
+    assert (
+        "no line matches 'nothing'. Try"
+        in bench.call("read_command_output", artifact_id=name, search="nothing").content
+    )
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a", "*", "(?P<n>a)(?P<n>b)"])
@@ -89,14 +92,14 @@ def test_a_running_background_process_can_be_looked_into(bench: Workbench) -> No
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "bg7", "", "0" * 32])
 def test_only_what_was_kept_can_be_read(bench: Workbench, name: str) -> None:
-    with pytest.raises(ToolError, match="artifact"):
+    with pytest.raises(ToolError, match="stored output"):
         bench.call("read_command_output", artifact_id=name)
 
 
 def test_behind_the_end_there_is_nothing(bench: Workbench, name: str) -> None:
     with pytest.raises(ToolError, match="has 11,000 bytes; there is nothing at 99,999"):
         bench.call("read_command_output", artifact_id=name, offset=99_999)
-    assert "It is empty." in bench.call("read_command_output", artifact_id=bench.keep(b"")).content
+    assert "is empty." in bench.call("read_command_output", artifact_id=bench.keep(b"")).content
 
 
 @given(text=st.text(alphabet="aé€😀\n\r"), limit=st.integers(4, 50))

@@ -119,7 +119,7 @@ def test_how_far_from_its_start_line_a_block_is_found(
         bench.call("apply_diff", path="f", diff=diff)
         assert "here" in (tmp_path / "f").read_text()
         return
-    with pytest.raises(ToolError, match="it stands at: line 100"):
+    with pytest.raises(ToolError, match="it occurs at line 100"):
         bench.call("apply_diff", path="f", diff=diff)
 
 

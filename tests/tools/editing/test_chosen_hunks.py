@@ -65,7 +65,7 @@ def test_a_new_file_is_one_piece(bench: Workbench) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_what_was_shown_is_what_is_written_or_nothing_is(bench: Workbench, name: str) -> None:
-    """The file changes while a person looks at the diff."""
+    """The file changes while a user looks at the diff."""
     file = bench.cwd / "f"
     file.write_text(text_of(ROWS))
     bench.call("read_file", path="f")

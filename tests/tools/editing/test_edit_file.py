@@ -36,7 +36,7 @@ def test_text_is_replaced_literally(bench: Workbench, tmp_path: Path) -> None:
 
 def test_a_text_in_several_places_is_replaced_only_on_request(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x = 1\ny = x\n")
-    assert "2 places" in refusal(bench, "x", "z") and "lines 1, 2" in refusal(bench, "x", "z")
+    assert "2 times" in refusal(bench, "x", "z") and "lines 1, 2" in refusal(bench, "x", "z")
     assert "Replaced 2 occurrences" in edit(bench, "x", "xx", replace_all=True)
     assert (tmp_path / "f").read_text() == "xx = 1\ny = xx\n"
 
@@ -101,7 +101,7 @@ def test_a_near_miss_in_one_place_only_is_found(
     bench: Workbench, tmp_path: Path, content: str, old: str, new: str, expected: str
 ) -> None:
     (tmp_path / "f").write_text(content)
-    assert "not exactly in the file" in edit(bench, old, new)
+    assert "no exact match in the file" in edit(bench, old, new)
     assert (tmp_path / "f").read_text() == expected
 
 
@@ -118,8 +118,8 @@ def test_a_near_miss_in_one_place_only_is_found(
 def test_a_near_miss_in_several_places_is_not_guessed(bench: Workbench, tmp_path: Path, content: str, old: str) -> None:
     (tmp_path / "f").write_text(content)
     told = refusal(bench, old, "other")
-    assert "2 places" in told and "Copy the text exactly" in told
-    assert "2 places" in refusal(bench, old, "other", replace_all=True)
+    assert "2 times" in told and "Copy the text exactly" in told
+    assert "2 times" in refusal(bench, old, "other", replace_all=True)
 
 
 def test_lines_whose_indentation_differs_unevenly_are_not_matched(bench: Workbench, tmp_path: Path) -> None:
@@ -139,7 +139,16 @@ def test_a_failure_shows_the_nearest_text(bench: Workbench, tmp_path: Path) -> N
 
 def test_nothing_similar_is_said_plainly(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("aaa\n")
-    assert "Nothing in the file resembles it" in refusal(bench, "zzz", "x")
+    assert "Nothing in the file is similar to it" in refusal(bench, "zzz", "x")
+    (tmp_path / "f").write_text("def total(items):\n    return 1\n")
+    told = refusal(bench, "import os from somewhere else", "x")
+    assert "Nothing in the file is similar to it" in told, "some letters in common are no similarity"
+
+
+def test_a_nearest_line_that_is_cut_is_not_shown_as_if_it_were_whole(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("short\n" + "word " * 400 + "\n")
+    told = refusal(bench, "word " * 399 + "other", "x")
+    assert "is at line 2:" in told and "(Lines are cut after 500 characters here. Read the file" in told
 
 
 def test_old_and_new_must_differ(bench: Workbench, tmp_path: Path) -> None:

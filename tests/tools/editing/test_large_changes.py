@@ -43,7 +43,7 @@ def test_a_very_large_new_file_is_shown_in_part_and_written_whole(bench: Workben
 
 def test_many_places_are_counted_and_only_some_named(bench: Workbench, large: Path) -> None:
     """Naming all of them would take time that grows with the square of their number."""
-    with pytest.raises(ToolError, match=f"stands in {LINES} places .* 19, 20, …"):
+    with pytest.raises(ToolError, match=f"occurs {LINES} times .* 19, 20, …"):
         bench.call("edit_file", path="large.txt", old_string="old", new_string="new")
 
 

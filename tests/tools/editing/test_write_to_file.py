@@ -116,3 +116,11 @@ def test_an_ignored_path_is_refused(bench: Workbench, tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="hidden from you"):
         bench.call("write_to_file", path="a.key", content="x")
     assert not (tmp_path / "a.key").exists()
+
+
+def test_a_file_that_another_program_made_meanwhile_is_left_alone(bench: Workbench, tmp_path: Path) -> None:
+    written = bench.prepare("write_to_file", path="f", content="new\n")
+    (tmp_path / "f").write_text("by somebody else\n")
+    with pytest.raises(ToolError, match=r"already exists and was left unchanged\. Read it"):
+        bench.run(written)
+    assert (tmp_path / "f").read_text() == "by somebody else\n"

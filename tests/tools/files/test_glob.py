@@ -39,7 +39,8 @@ def test_ignored_and_hidden_files_do_not_count(bench: Workbench, tmp_path: Path)
     make(tmp_path, "sub/hidden.py")
     (tmp_path / "sub/.robotaignore").write_text("hidden*\n")  # ripgrep does not know this one
     assert found(bench, "**") == ["d.py"]
-    assert found(bench, "*.log") == ["No files found. Hidden and ignored files are not searched."]
+    [none] = found(bench, "*.log")
+    assert none == "No files in '.' match '*.log'. Hidden and ignored files are not searched. Try another pattern."
     assert found(bench, ".github/**") == [".github/ci.yml"]
     assert found(bench, "**/.env*") == [".env"]
     assert "config" not in bench.call("glob", pattern=".git/**").content
@@ -49,7 +50,7 @@ def test_links_are_not_followed(bench: Workbench, tmp_path: Path) -> None:
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     make(outside, "f.py")
     (tmp_path / "link").symlink_to(outside)
-    assert "No files found" in bench.call("glob", pattern="**/*.py").content
+    assert "No files in" in bench.call("glob", pattern="**/*.py").content
     with pytest.raises(ToolError, match="outside the workspace"):
         bench.call("glob", pattern="*", path="link")
 
@@ -58,7 +59,8 @@ def test_a_long_list_is_cut_and_says_how_long_it_was(bench: Workbench, tmp_path:
     make(tmp_path, *(f"{number}.txt" for number in range(310)))
     lines = found(bench, "*.txt")
     assert lines[:300] == [f"{number}.txt" for number in range(300)]
-    assert "300 of 310 files shown" in lines[-1]
+    assert lines[-2] == "[Showing files 1-300 of at most 310, the newest first.]"
+    assert lines[-1] == '[For the next files: glob {"pattern":"*.txt","offset":300}]'
 
 
 @pytest.mark.parametrize(
@@ -98,3 +100,22 @@ def test_a_file_whose_path_is_too_long_to_be_opened_does_not_hide_the_others(ben
     assert "near.txt" in found(bench, "**/*.txt")
     assert "near.txt" in bench.call("list_files", path=".", recursive=True).content
     assert "near.txt" in bench.call("search_files", path=".", regex="x").content
+
+
+def test_a_pattern_that_begins_at_the_root_is_answered_with_the_call_that_finds_it(
+    bench: Workbench, tmp_path: Path
+) -> None:
+    """Models write absolute patterns; where a call looks is judged by its path alone."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/a.py").touch()
+    for pattern in (f"{tmp_path}/src/*.py", f"{tmp_path}/src/a.py", f"{tmp_path}/s*/a.py"):
+        with pytest.raises(ToolError, match="Nothing was searched") as caught:
+            bench.call("glob", pattern=pattern)
+        named = json.loads(str(caught.value).partition(": glob ")[2])
+        assert bench.call("glob", **named).content == "src/a.py"
+
+
+def test_a_pattern_that_names_a_directory_says_so(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    assert "It is a directory: list it with list_files." in bench.call("glob", pattern="src").content
+    assert "Try another pattern, or a directory above." in bench.call("glob", pattern="*.x", path="src").content

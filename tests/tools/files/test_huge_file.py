@@ -55,16 +55,17 @@ def test_what_is_no_text_is_not_shown_as_one(bench: Workbench, tmp_path: Path) -
 
 def test_no_more_is_kept_than_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many lines are requested."""
-    monkeypatch.setattr(huge_file, "MOST_KEPT_BYTES", 1_000)
+    monkeypatch.setattr(huge_file, "MAX_KEPT_BYTES", 1_000)
     (tmp_path / "f").write_bytes(b"ten bytes\n" * 10_000)
-    found = asyncio.run(lines_of_huge_file(LocalFiles(tmp_path), "f", 1, 1_000_000))
+    found = asyncio.run(lines_of_huge_file(LocalFiles(tmp_path), "f", 1, 1_000_000, 100))
     assert 100 <= len(found.lines) < 200 and found.total is None
 
 
 def test_a_line_of_many_megabytes_is_cut(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"a\n" + b"x" * TOO_BIG + b"\nlast")
     shown = bench.call("read_file", path="f").content.split("\n")
-    assert [line[:8] for line in shown[-4:]] == ["1 | a", "2 | xxxx", "3 | last", "[Cut at "]
+    assert [line[:8] for line in shown[-5:]] == ["1 | a", "2 | xxxx", "3 | last", "[Cut at ", "[Of line"]
+    assert shown[-1] == "[Of line 2, 16,384 characters are kept. Use a command for more.]"
     assert all(len(line) < 2100 for line in shown)
 
 
@@ -83,7 +84,7 @@ def test_piece_by_piece_gives_the_same_lines(
     lines = lines[:-1] if lines[-1] == "" else lines
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(huge_file, "PIECE_BYTES", 3)
-        found = asyncio.run(lines_of_huge_file(LocalFiles(root), "f", first, count))
+        found = asyncio.run(lines_of_huge_file(LocalFiles(root), "f", first, count, 100))
     assert found.lines == lines[first - 1 : first - 1 + count]
     assert found.total in (None, len(lines))
     assert found.total is not None or len(found.lines) == count

@@ -42,13 +42,16 @@ def test_a_recursive_list_shows_each_directory_with_its_content(bench: Workbench
 def test_a_long_list_shows_the_top_and_says_that_it_was_cut(bench: Workbench, tmp_path: Path) -> None:
     make(tmp_path, *(f"many/{number}.txt" for number in range(500)), "late/x", "z.txt")
     lines = listed(bench, recursive=True)
-    assert len([line for line in lines if line and not line.startswith("(")]) == 200
+    assert len([line for line in lines if line and not line.startswith("[")]) == 200
     assert {"late/", "late/x", "many/", "z.txt"} <= set(lines)
-    assert "truncated at 200 entries" in lines[-1]
+    assert lines[-2:] == [
+        "[Showing entries 1-200; there are more.]",
+        '[For the next entries: list_files {"recursive":true,"offset":200}]',
+    ]
 
 
 def test_emptiness_and_errors_are_said(bench: Workbench, tmp_path: Path) -> None:
-    assert listed(bench) == ["No files found."]
+    assert listed(bench) == ["The directory '.' is empty, or everything in it is hidden from you."]
     make(tmp_path, "file")
     for path, message in (("gone", "does not exist"), ("file", "not a directory"), ("..", "outside")):
         with pytest.raises(ToolError, match=message):

@@ -34,8 +34,8 @@ def test_long_lines_are_cut(bench: Workbench, tmp_path: Path) -> None:
     _, first, second, rest = bench.call("read_file", path="f").content.split("\n")
     assert first == "1 | " + "y" * 1997 + "..."
     assert second == "2 | " + "z" * 2000
-    assert rest.startswith("[Cut at 2000 characters: line 1. For the whole of it: read_command_output {")
-    [name] = re.findall(r'"artifact_id": "(\w+)"', rest)
+    assert rest.startswith("[Cut at 2000 characters: line 1. For the rest: read_command_output {")
+    [name] = re.findall(r'"artifact_id":"(\w+)"', rest)
     assert "y" * 2001 in bench.call("read_command_output", artifact_id=name).content
 
 

@@ -55,8 +55,11 @@ def test_finding_nothing_says_how_much_was_searched(bench: Workbench, tmp_path: 
     ("arguments", "message"),
     [
         ({"regex": "fo("}, "unclosed group"),
-        ({"regex": "(?=a)b"}, "look-around is not supported"),
+        ({"regex": "(?=a)b"}, "look-around, .* is not supported"),
         ({"regex": "a\nb"}, "line by line"),
+        ({"regex": r"a\nb"}, "made: it goes line by line, .* Search for one line.\nNothing was searched"),
+        ({"regex": r"(a)\1"}, "made: backreferences are not supported.\nNothing"),
+        ({"regex": "*"}, "made: repetition operator missing expression.\nNothing"),
         ({"regex": "a\0b"}, "NUL"),
         ({"regex": "x", "file_type": "klingon"}, "no file type 'klingon'"),
         ({"regex": "x", "file_pattern": "*.{a"}, "not a usable glob pattern"),
@@ -153,7 +156,7 @@ def test_too_many_results_are_cut_in_path_order_and_it_says_so(bench: Workbench,
         (tmp_path / f"{number:02}").write_text("x\n" * 10)
     content = bench.call("search_files", path=".", regex="x", context=0).content
     assert content.startswith("Showing matches 1-300 of more than 300.")
-    assert content.endswith('For the next matches: search_files {"regex":"x","context":0,"offset":300}')
+    assert content.endswith('[For the next matches: search_files {"regex":"x","context":0,"offset":300}]')
     assert paths_of(content) == [f"{number:02}" for number in range(30)]
     assert "matches 1-7 of more than 7" in bench.call("search_files", path=".", regex="x", max_results=7).content
     assert "Found 300 matches" in bench.call("search_files", path=".", regex="x", file_pattern="[012]*").content
@@ -190,7 +193,7 @@ def test_what_a_cut_leaves_out_is_what_the_named_call_returns(
                 first, last, whole = claimed.groups()
                 assert len(shown) == (int(whole) if whole else int(last) - int(first) + 1)
             seen += fresh
-            following = re.search(r"For the next matches: search_files (.*)$", content)
+            following = re.search(r"\[For the next matches: search_files (.*)\]$", content)
             call = None if following is None else json.loads(following[1])
         assert len(seen) == sum(line.startswith("x") for lines in files for line in lines)
 
@@ -201,6 +204,7 @@ def test_a_long_line_is_cut_around_its_match(bench: Workbench, tmp_path: Path) -
     first, second = [line for line in content.split("\n") if "|" in line]
     assert "needle" in first and first.count("[truncated...]") == 2 and len(first) < 550
     assert second == "2 | needle" + "y" * 494
+    assert content.endswith('For a whole one: read_file {"path":"f","offset":1,"limit":1}]')
 
 
 def test_very_wide_results_stay_within_a_budget(bench: Workbench, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_long_page_is_cut_and_kept_whole(bench: Workbench, web: Web) -> None:
     web.pages["/"] = Page(body=body)
     content = fetch(bench, web.url("/")).content
     assert len(content) < 41_000
-    assert "more characters; read them in " in content
+    assert "of 208,889 characters. For the rest: read_command_output {" in content
     assert bench.all_kept == [body.strip()]
 
 
@@ -79,12 +79,12 @@ def test_a_redirect_to_another_host_asks_for_another_call(bench: Workbench, web:
 
 def test_the_real_tool_does_not_reach_this_machine(bench: Workbench, web: Web) -> None:
     for url in (web.url("/"), web.url("/", "localhost"), "http://2130706433/", "http://[::ffff:10.0.0.1]/"):
-        with pytest.raises(ToolError, match="Nothing was sent"):
+        with pytest.raises(ToolError, match=r"Nothing was sent.* Try another page, or continue without it\.$"):
             bench.call("web_fetch", url=url)
     assert web.requests == []
 
 
-def test_policy_learns_the_host_and_a_person_the_address(bench: Workbench) -> None:
+def test_policy_learns_the_host_and_a_user_the_address(bench: Workbench) -> None:
     assert TOOL.effects == {Effect.NETWORK}
     assert TOOL.touches(WebFetchParams(url="https://Docs.Example./x")).host == "docs.example"
     assert TOOL.touches(WebFetchParams(url="https://a@b/")).host == ""

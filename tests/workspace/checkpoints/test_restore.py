@@ -69,12 +69,12 @@ class TestRestore:
     def test_work_in_no_checkpoint_is_saved_first(self, store: CheckpointStore, workspace: Path) -> None:
         (workspace / "a").write_text("old")
         first = store.capture()
-        (workspace / "a").write_text("of the person")
+        (workspace / "a").write_text("of the user")
         done = restore(store, first.id)
         assert done.saved_new_work
         assert (workspace / "a").read_text() == "old"
         restore(store, done.saved)
-        assert (workspace / "a").read_text() == "of the person"
+        assert (workspace / "a").read_text() == "of the user"
 
     def test_a_file_that_came_to_be_ignored_is_saved_first(self, store: CheckpointStore, workspace: Path) -> None:
         (workspace / "a").write_text("old")
@@ -82,11 +82,11 @@ class TestRestore:
         (workspace / "a").unlink()
         store.capture()
         (workspace / ".gitignore").write_text("a\n")
-        (workspace / "a").write_text("of the person")
+        (workspace / "a").write_text("of the user")
         done = restore(store, first.id)
         assert (workspace / "a").read_text() == "old"
         restore(store, done.saved)
-        assert (workspace / "a").read_text() == "of the person"
+        assert (workspace / "a").read_text() == "of the user"
 
     def test_only_some_paths(self, store: CheckpointStore, workspace: Path) -> None:
         (workspace / "d").mkdir()
@@ -172,11 +172,11 @@ class TestAllOrNothing:
         first = self.changed(store, workspace)
         (workspace / ".gitignore").write_text("kept\n")
         (workspace / "b").mkdir()
-        (workspace / "b/kept").write_text("of the person")
+        (workspace / "b/kept").write_text("of the user")
         done = restore(store, first)
         assert (workspace / "b").read_text() == "old"
         take_back(store, done)
-        assert (workspace / "b/kept").read_text() == "of the person"
+        assert (workspace / "b/kept").read_text() == "of the user"
 
     def test_something_in_the_way_that_cannot_be_saved(self, store: CheckpointStore, workspace: Path) -> None:
         first = self.changed(store, workspace)

@@ -84,6 +84,7 @@ def rounds(*attempts: Attempts) -> Iterator[int]:
     return takewhile(lambda _: any(min(each.done, each.refused) < OFTEN for each in attempts), count())
 
 
+@pytest.mark.slow
 @OPENERS
 def test_a_swapped_directory_never_leads_a_read_or_a_write_out(tmp_path: Path, opener: DirectoryOpener) -> None:
     root, outside = tmp_path / "ws", tmp_path / "outside"

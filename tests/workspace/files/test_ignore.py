@@ -84,10 +84,10 @@ def test_a_changed_ignore_file_counts_at_once(files: LocalFiles) -> None:
 
 
 def test_the_model_cannot_change_the_rules(files: LocalFiles) -> None:
-    with pytest.raises(Ignored, match="Only the user"):
+    with pytest.raises(Ignored, match="Ask the user to change it"):
         files.write(".robotaignore", b"")
     (files.root / "src/.robotaignore").write_text("x\n")
-    with pytest.raises(Ignored, match="Only the user"):
+    with pytest.raises(Ignored, match="Ask the user to change it"):
         files.remove("src/.robotaignore", over=files.read("src/.robotaignore", 99))
     assert files.read("src/.robotaignore", 99).data == b"x\n"
 

@@ -167,10 +167,10 @@ def test_what_somebody_changed_since_is_left(tmp_path: Path) -> None:
     journal = journal_directory(tmp_path / "home", tmp_path)
     files = LocalFiles(tmp_path, journals_in=tmp_path / "home")
     assert killed_when(content_is(tmp_path / "sub" / ODD, b"new b"), partial(make_changes, files, patch(files)))
-    (tmp_path / "a").write_bytes(b"of a person")
+    (tmp_path / "a").write_bytes(b"of a user")
     [notice] = undo_interrupted_changes(tmp_path, journal)
     assert "killed in the middle of a patch" in notice and "Not restored" in notice
-    assert (tmp_path / "a").read_bytes() == b"of a person"
+    assert (tmp_path / "a").read_bytes() == b"of a user"
     assert (tmp_path / f"sub/{ODD}").read_bytes() == b"old b"
 
 

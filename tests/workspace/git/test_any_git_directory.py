@@ -116,6 +116,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=MAX_EXAMPLES)
 @given(planted=planted_changes, done=commands)
 def test_only_verified_data_comes_back(repository: Repository, planted: Changes, done: list[Changes]) -> None:

@@ -166,7 +166,7 @@ def opened(directory: Path) -> Git:
     return asyncio.run(open_git(directory, os.environ))
 
 
-def test_what_the_person_set_for_themselves_counts(workspace: Path, home: Path) -> None:
+def test_what_the_user_set_for_themselves_counts(workspace: Path, home: Path) -> None:
     """Which repositories of others are safe, and what to ignore everywhere; nothing else of it."""
     own = "[safe]\n\tdirectory = /srv/shared\n[core]\n\texcludesFile = /my/ignore\n\teditor = vi\n"
     (home / ".gitconfig").write_text(own)

@@ -161,7 +161,7 @@ def test_who_does_not_read_is_not_waited_for_for_ever(tmp_path: Path) -> None:
             await process.send(b"x" * 1_000_000, then_close=False)
         closed = processes.start_background("exec <&-; echo closed; sleep 1000", tmp_path)
         await read_until(closed, "closed")
-        with pytest.raises(InputNotSent, match="closed its input"):
+        with pytest.raises(InputNotSent, match="has closed its input, so nothing more"):
             await closed.send(b"x", then_close=False)
 
     with_processes(scenario)
@@ -177,3 +177,23 @@ def test_there_is_an_end_to_starting(tmp_path: Path) -> None:
         processes.start_background("sleep 1000", tmp_path)
 
     with_processes(scenario)
+
+
+@pytest.mark.parametrize("way", ["run", "run_or_move"])
+def test_only_a_command_whose_caller_lets_it_go_can_be_moved(tmp_path: Path, way: str) -> None:
+    async def story(processes: LocalProcesses) -> bool:
+        begun = asyncio.Event()
+        command = "echo begun; until [ -e go ]; do sleep 0.02; done; echo ended"
+        running = asyncio.create_task(getattr(processes, way)(command, tmp_path, 60, lambda _: begun.set()))
+        await begun.wait()
+        was_moved = processes.move_running()
+        (tmp_path / "go").touch()
+        ended = await running
+        if was_moved:
+            await ended.ended.wait()
+            assert ended.was_moved and ended.ending.exit_code == 0 and ended.output.head == "begun\nended\n"
+        else:
+            assert ended.exit_code == 0 and ended.output_head == "begun\nended\n"
+        return was_moved
+
+    assert with_processes(story) is (way == "run_or_move")

@@ -33,7 +33,7 @@ def test_waiting_at_a_terminal_of_its_own_is_noticed(tmp_path: Path, asking: str
     [
         f'{IN_TERMINAL} "sleep 2; echo done"',  # has a terminal, but does not read it
         f'{IN_TERMINAL} "read name" & sleep 2; echo done',  # one reads, the other works
-        "mkfifo p; (sleep 2; echo done > p) & cat p",  # waits for another process and not for a person
+        "mkfifo p; (sleep 2; echo done > p) & cat p",  # waits for another process and not for a user
     ],
 )
 def test_who_works_or_waits_for_another_process_is_left_alone(tmp_path: Path, working: str) -> None:

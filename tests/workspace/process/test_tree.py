@@ -20,6 +20,7 @@ from tests.workspace.process.commanding import Witness, leaving_nothing, run, wi
 
 pytestmark = needs("setsid")
 
+LAST_PID = "/proc/sys/kernel/ns_last_pid"
 DAEMON = """
 import os, signal, sys
 if os.fork():
@@ -61,6 +62,16 @@ def test_hiding_from_one_way_of_being_found_is_not_enough(tmp_path: Path, hiding
     """A time limit meets them while their parent still lives."""
     witness = Witness(tmp_path)
     outcome = run(f"(trap '' TERM; {hiding} 3> witness & sleep 1000) & echo up; wait", tmp_path, 1)
+    assert outcome.ending.stopped_for is StopReason.TIME_OUT
+    assert witness.wait_until_gone() == b""
+
+
+@pytest.mark.skipif(not os.access(LAST_PID, os.W_OK), reason="only root may choose the next pid")
+def test_a_child_with_a_smaller_pid_than_its_parent_is_found(tmp_path: Path) -> None:
+    """Pids start again from the lowest when they reach the highest."""
+    witness = Witness(tmp_path)
+    hidden = f"echo 300 > {LAST_PID}; env -i setsid sleep 1000 3> witness & wait"
+    outcome = run(f"(trap '' TERM; {hidden}) & echo up; wait", tmp_path, 1)
     assert outcome.ending.stopped_for is StopReason.TIME_OUT
     assert witness.wait_until_gone() == b""
 

@@ -63,7 +63,7 @@ def test_ordinary_variables_are_passed() -> None:
     assert WithheldVariables().without_secrets(ORDINARY) == ORDINARY
 
 
-def test_what_a_profile_names_is_withheld_and_what_a_person_lists_is_passed() -> None:
+def test_what_a_profile_names_is_withheld_and_what_a_user_lists_is_passed() -> None:
     withheld = WithheldVariables(named=frozenset({"MY_MODEL"}), passed=frozenset({"GITHUB_TOKEN"}))
     environment = {"MY_MODEL": "x", "GITHUB_TOKEN": "x", "OTHER_TOKEN": "x"}
     assert withheld.without_secrets(environment) == {"GITHUB_TOKEN": "x"}

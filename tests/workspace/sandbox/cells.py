@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from robota.workspace.files.confined_paths import HeldRoot
+from robota.workspace.process.processes import MAX_STARTS
 from robota.workspace.sandbox.backend import SandboxBackend, SandboxKind, detect_backend
 from robota.workspace.sandbox.border import Border, build_border
 
@@ -37,13 +38,23 @@ class Cell:
         self.sandbox = make(self.kind, border)
 
     def run(self, command: str) -> "subprocess.CompletedProcess[str]":
-        wrapped = self.sandbox.wrap(["/bin/bash", "-c", command])
-        try:
-            return subprocess.run(
-                wrapped.argv, pass_fds=wrapped.descriptors, cwd=self.root, capture_output=True, text=True, check=False
-            )
-        finally:
-            wrapped.clean_up()
+        """Run it; once more if bubblewrap gave up, because a test beside this one took away a socket meanwhile."""
+        for _ in range(MAX_STARTS):
+            wrapped = self.sandbox.wrap(["/bin/bash", "-c", command])
+            try:
+                done = subprocess.run(
+                    wrapped.argv,
+                    pass_fds=wrapped.descriptors,
+                    cwd=self.root,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                if not (wrapped.was_not_run() and done.stderr.startswith("bwrap: ")):
+                    break
+            finally:
+                wrapped.clean_up()
+        return done
 
     def names(self) -> list[str]:
         """What lies in the workspace, seen from outside."""

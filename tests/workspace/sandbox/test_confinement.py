@@ -4,6 +4,8 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,45 @@ def test_no_file_gets_the_rights_of_its_owner(cell: Cell) -> None:
     assert not [path.name for path in cell.root.iterdir() if path.stat().st_mode & 0o6000]
     ordinary = "mkdir shared && chmod 2775 shared && cp -a shell copy && chmod 755 copy && tar -cf all.tar copy"
     assert cell.run(f"{ordinary} && rm copy && tar -xf all.tar && stat -c %a shared copy").stdout == "2775\n755\n"
+
+
+SNAPSHOT = 0x50009417  # BTRFS_IOC_SNAP_CREATE_V2
+COPY_VOLUME = f"import fcntl, os; fcntl.ioctl(os.open('.', os.O_RDONLY), {SNAPSHOT}, bytes(1024))"
+CLONE_FILE = "import fcntl; fcntl.ioctl(open('copy', 'w'), 0x40049409, open('original').fileno())"
+
+
+def test_file_systems_are_not_asked_to_copy_volumes(cell: Cell) -> None:
+    assert "Operation not permitted" in cell.run(f'{PYTHON} -c "{COPY_VOLUME}"').stderr
+    (cell.root / "original").write_text("x")
+    assert "Operation not permitted" not in cell.run(f'{PYTHON} -c "{CLONE_FILE}"').stderr  # not by all file systems
+
+
+@pytest.fixture
+def volume() -> Iterator[Path]:
+    """A file system with subvolumes, which only root can mount; not in /tmp, which is private inside."""
+    with tempfile.TemporaryDirectory(prefix="robota-", dir="/var/tmp") as base:
+        image, mount = Path(base, "image"), Path(base, "mount")
+        mount.mkdir()
+        with image.open("wb") as file:
+            file.truncate(200 << 20)
+        subprocess.run(["mkfs.btrfs", "-q", image], check=True, capture_output=True)
+        if subprocess.run(["mount", "-o", "loop", image, mount], check=False, capture_output=True).returncode:
+            pytest.skip("no btrfs can be mounted here")
+        try:
+            yield mount
+        finally:
+            subprocess.run(["umount", "-l", mount], check=True)
+
+
+@needs("mkfs.btrfs", "btrfs", "mount")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_snapshot_neither_shows_what_is_hidden_nor_brings_files_out(kind: SandboxKind, volume: Path) -> None:
+    cell = Cell(kind, volume / "base")
+    shown = cell.run(f"btrfs subvolume snapshot {volume} snapshot; cat snapshot/base/home/.ssh/id")
+    assert (shown.returncode, "secret" in shown.stdout) == (1, False)
+    cell.run(f"btrfs subvolume create new; echo x > new/planted; btrfs subvolume snapshot new {cell.outside}/planted")
+    assert list(cell.outside.iterdir()) == []
 
 
 def test_the_network_is_off(cell: Cell) -> None:

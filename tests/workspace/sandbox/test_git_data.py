@@ -184,7 +184,7 @@ def test_what_another_git_did_meanwhile_is_not_overwritten(place: Place) -> None
     directories = find_git_directories(place.root)
     assert directories is not None
     copy = GitDataCopy(directories, place.user)
-    place.git("commit", "-q", "--allow-empty", "-m", "of the person")
+    place.git("commit", "-q", "--allow-empty", "-m", "of the user")
     head = place.git("rev-parse", "HEAD")
     (copy.mounts[0].source / "refs" / "heads" / "main").write_text("2" * 40 + "\n")
     assert "another git" in copy.keep()[0]

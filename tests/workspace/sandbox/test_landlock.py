@@ -83,14 +83,48 @@ def test_no_socket_leads_out(weak: Cell, family: str, kind: str) -> None:
 
 
 def test_sockets_between_processes_of_a_command_stay(weak: Cell) -> None:
-    script = (
-        "import socket; a, b = socket.socketpair(); a.send(b'x'); assert b.recv(1) == b'x'\n"
-        "s = socket.socket(socket.AF_UNIX); s.bind('here'); s.listen()\n"
-        "c = socket.socket(socket.AF_UNIX); c.connect('here')\n"
-    )
+    script = "import socket; a, b = socket.socketpair(); a.send(b'x'); assert b.recv(1) == b'x'\n"
     (weak.root / "talk.py").write_text(script)
     done = weak.run(f"{PYTHON} talk.py")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("network", [False, True], ids=["no network", "network of the machine"])
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "socket.socket(socket.AF_UNIX).connect({!r})",
+        "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', {!r})",
+        "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', {!r})",
+    ],
+)
+def test_no_service_of_the_user_is_reached(tmp_path: Path, network: bool, attempt: str) -> None:
+    """tmux, D-Bus, Docker and others do what they are told by whoever connects to a socket in the file system."""
+    cell = Cell(SandboxKind.LANDLOCK, tmp_path, network=network)
+    with socket.socket(socket.AF_UNIX) as service, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as mailbox:
+        place = tmp_path / "service"
+        for each, name in ((service, "stream"), (mailbox, "mail")):
+            each.bind(str(place.with_name(name)))
+            each.setblocking(False)
+        service.listen()
+        name = "stream" if "connect" in attempt else "mail"
+        (cell.root / "knock.py").write_text(f"import socket; {attempt.format(str(place.with_name(name)))}\n")
+        done = cell.run(f"{PYTHON} knock.py")
+        assert (done.returncode, "Operation not permitted" in done.stderr) == (1, True), done.stderr
+        with pytest.raises(BlockingIOError):
+            service.accept()
+        with pytest.raises(BlockingIOError):
+            mailbox.recv(1)
+
+
+@needs("renice", "ionice")
+def test_nobody_outside_gets_another_priority(weak: Cell) -> None:
+    with subprocess.Popen(["sleep", "1000"]) as bystander:
+        for change in ("renice -n 19 -p {}", "ionice -c 3 -p {}", "chrt -i -p 0 {}"):
+            assert weak.run(change.format(bystander.pid)).returncode != 0
+        assert os.getpriority(os.PRIO_PROCESS, bystander.pid) == os.getpriority(os.PRIO_PROCESS, 0)
+        bystander.kill()
+    assert weak.run("nice -n 5 nice").stdout == f"{os.getpriority(os.PRIO_PROCESS, 0) + 5}\n"
 
 
 @pytest.mark.skipif(landlock_abi() < 6, reason="this kernel's Landlock knows no scopes")
@@ -178,6 +212,26 @@ def test_files_outside_are_given_to_nobody(weak: Cell) -> None:
     assert (after.st_uid, after.st_mode, os.listxattr(victim)) == (before.st_uid, before.st_mode, [])
 
 
+CHANGE_FLAGS = """
+import fcntl, os, struct, sys
+opened = os.open(sys.argv[1], os.O_RDONLY)
+GET_FLAGS, SET_FLAGS, NOT_DUMPED = 0x80086601, 0x40086602, 0x40
+flags = struct.unpack("l", fcntl.ioctl(opened, GET_FLAGS, bytes(8)))[0]
+fcntl.ioctl(opened, SET_FLAGS, struct.pack("l", flags | NOT_DUMPED))
+"""
+
+
+def test_files_outside_get_no_other_flags(weak: Cell) -> None:
+    (weak.root / "flags.py").write_text(CHANGE_FLAGS)
+    victim = weak.outside / "victim"
+    victim.write_text("x")
+    without = subprocess.run([PYTHON, weak.root / "flags.py", victim], check=False, capture_output=True, text=True)
+    if "Inappropriate ioctl" in without.stderr or "not supported" in without.stderr:
+        pytest.skip("this file system has no flags")
+    assert without.returncode == 0
+    assert "Operation not permitted" in weak.run(f"{PYTHON} flags.py {victim}").stderr
+
+
 def test_the_directory_for_temporary_files_is_the_sessions_own(weak: Cell) -> None:
     assert weak.run("echo x > $TMPDIR/mine && cat $TMPDIR/mine").stdout == "x\n"
     assert (weak.temporary / "mine").read_text() == "x\n"
@@ -198,11 +252,12 @@ SHARED_MEMORY = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 print([libc.shmget(0, 4096, 0o1600), libc.semget(0, 1, 0o1600), libc.msgget(0, 0o1600)])
+print(libc.mq_open(b"/robota-test", 0o102, 0o600, None))
 """
 
 
 def test_memory_that_other_programs_share_is_out_of_reach(weak: Cell, tmp_path: Path) -> None:
-    """System V shared memory, semaphores and message queues belong to no file, so that Landlock does not see them."""
-    assert weak.run(f"{PYTHON} -c '{SHARED_MEMORY}'").stdout == "[-1, -1, -1]\n"
+    """What System V has of it belongs to no file, so that Landlock does not see it."""
+    assert weak.run(f"{PYTHON} -c '{SHARED_MEMORY}'").stdout == "[-1, -1, -1]\n-1\n"
     strong = Cell(SandboxKind.BUBBLEWRAP, tmp_path / "strong")  # which has memory of its own
     assert "-1" not in strong.run(f"{PYTHON} -c '{SHARED_MEMORY}'").stdout

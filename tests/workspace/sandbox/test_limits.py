@@ -116,6 +116,7 @@ for place in open("targets", "rb").read().split(b"\\0"):
 """
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 @given(
     tree=st.sets(st.tuples(st.lists(NAMES, max_size=5).map("/".join), PROTECTED), min_size=1, max_size=8),

@@ -50,13 +50,13 @@ def bare(robota: Robota, tmp_path: Path) -> Bare:
     return Bare(robota, tmp_path / "programs")
 
 
-def test_nothing_runs_by_itself_and_the_person_is_told(bare: Bare) -> None:
+def test_nothing_runs_by_itself_and_the_user_is_told(bare: Bare) -> None:
     done = bare("-p", "go")
     assert "no sandbox is available" in done.stderr and "bubblewrap is not installed" in done.stderr
     assert "not allowed: Bash ls" in done.stderr
 
 
-def test_a_rule_of_the_person_still_holds_and_clients_know(bare: Bare) -> None:
+def test_a_rule_of_the_user_still_holds_and_clients_know(bare: Bare) -> None:
     lines = bare.events("--allowed-tools", "Bash(ls)")
     [told] = [line for line in lines if line.get("subtype") == "sandbox"]
     assert told["kind"] == "none" and "Landlock does not work here" in told["reason"]

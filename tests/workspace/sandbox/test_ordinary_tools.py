@@ -12,7 +12,7 @@ from robota.workspace.sandbox.backend import SandboxKind
 from tests.workspace.sandbox.cells import KINDS, PYTHON, Cell
 
 PARALLEL = """
-import asyncio, multiprocessing, subprocess, tempfile, threading
+import asyncio, subprocess, tempfile, threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 async def child():
@@ -26,9 +26,13 @@ if __name__ == "__main__":
     assert subprocess.check_output(["echo", "x"]) == b"x\\n"
     with tempfile.NamedTemporaryFile() as file:
         file.write(b"x")
-    with multiprocessing.Manager() as manager:
-        manager.list([1])
     print("ok")
+"""
+MANAGER = """
+import multiprocessing
+if __name__ == "__main__":
+    with multiprocessing.Manager() as manager:
+        print(manager.list([1]))
 """
 PROGRAM = """
 #include <pthread.h>
@@ -71,6 +75,14 @@ def succeeds(cell: Cell, command: str, output: str) -> None:
 def test_python_with_processes_threads_and_loops(cell: Cell) -> None:
     (cell.root / "parallel.py").write_text(PARALLEL)
     succeeds(cell, f"{PYTHON} parallel.py", "ok\n")
+
+
+def test_processes_that_listen_on_named_sockets(cell: Cell) -> None:
+    """Landlock would let them connect to services of the user as well, so there they cannot."""
+    (cell.root / "manager.py").write_text(MANAGER)
+    done = cell.run(f"{PYTHON} manager.py")
+    expected = (1, "") if cell.kind is SandboxKind.LANDLOCK else (0, "[1]\n")
+    assert (done.returncode, done.stdout) == expected, done.stderr
 
 
 def test_python_tests_and_pip(cell: Cell) -> None:

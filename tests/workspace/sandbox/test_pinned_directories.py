@@ -3,7 +3,9 @@
 import asyncio
 import os
 import shutil
+import socket
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from robota.workspace.process.foreground import CommandOutcome
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.wrapped_command import CHANGED_MEANWHILE, SandboxAccess, WrappedCommand
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
-from robota.workspace.sandbox.bubblewrap import NOT_RUN_MARK
+from robota.workspace.sandbox.bubblewrap import BEGUN_MARK
 from tests.workspace.sandbox.cells import PYTHON, Cell
 
 PROTECTED = (
@@ -107,9 +109,10 @@ def test_a_swap_while_the_sandbox_is_being_built_is_noticed(strong: Cell, swappe
         done = subprocess.run(
             wrapped.argv, pass_fds=wrapped.descriptors, cwd="/", capture_output=True, text=True, check=False
         )
+        assert wrapped.was_not_run()
     finally:
         wrapped.clean_up()
-    assert done.returncode == 125 and "the command was not run" in done.stderr and done.stdout == ""
+    assert done.returncode > 0 and "ran" not in done.stdout
     assert not list(tmp_path.rglob("made"))
 
 
@@ -124,10 +127,10 @@ def test_what_was_swapped_for_something_else_is_not_taken_for_the_original(stron
         done = subprocess.run(
             wrapped.argv, pass_fds=wrapped.descriptors, cwd="/", capture_output=True, text=True, check=False
         )
+        assert wrapped.was_not_run()
     finally:
         wrapped.clean_up()
-    assert done.returncode == 125 and done.stdout == ""
-    assert "the command was not run" in done.stderr
+    assert done.returncode > 0 and done.stdout == ""
 
 
 def test_a_command_inherits_no_descriptor_that_leads_out(strong: Cell) -> None:
@@ -237,9 +240,33 @@ def test_a_sandbox_that_was_not_built_as_planned_is_built_once_more(strong: Cell
         assert asyncio.run(run()).exit_code == 0
         assert (strong.root / "made").read_text() == "ran\n"
     else:
-        with pytest.raises(CommandNotStarted, match="was not run: files that the sandbox protects"):
+        with pytest.raises(CommandNotStarted, match="was not run: its sandbox could not be built, twice"):
             asyncio.run(run())
         assert not (strong.root / "made").exists()
+
+
+def test_a_socket_that_goes_away_while_the_sandbox_is_being_built_costs_a_second_try(strong: Cell) -> None:
+    """Sockets of other programs are covered, and such a program may end between the list and the mount."""
+    directory = Path(tempfile.mkdtemp(prefix="robota-test-", dir="/var/tmp"))
+    other = socket.socket(socket.AF_UNIX)
+    other.bind(str(directory / "0.sock"))
+
+    def wrap(command: Sequence[str], cwd: Path, access: SandboxAccess) -> WrappedCommand:
+        wrapped = strong.sandbox.wrap(command, cwd, access)
+        assert directory.exists() == (str(directory / "0.sock") in wrapped.argv)
+        shutil.rmtree(directory, ignore_errors=True)
+        return wrapped
+
+    async def run() -> CommandOutcome:
+        processes = LocalProcesses(wrap=wrap)
+        try:
+            return await processes.run("echo ran >> made", strong.root, 60, lambda _: None)
+        finally:
+            processes.close()
+
+    with other:
+        assert asyncio.run(run()).exit_code == 0
+    assert (strong.root / "made").read_text() == "ran\n"
 
 
 def test_a_command_that_says_that_it_was_not_run_runs_once(strong: Cell) -> None:
@@ -248,7 +275,7 @@ def test_a_command_that_says_that_it_was_not_run_runs_once(strong: Cell) -> None
 
     async def run() -> CommandOutcome:
         try:
-            marking = f"for each in {{3..30}}; do /bin/echo '{NOT_RUN_MARK}' 2>/dev/null >&$each; done"
+            marking = f"for each in {{3..30}}; do /bin/echo '{BEGUN_MARK}' 2>/dev/null >&$each; done"
             command = f"echo ran >> made; {marking}; echo 'robota: {CHANGED_MEANWHILE}' >&2; exit 125"
             return await processes.run(command, strong.root, 60, lambda _: None)
         finally:

@@ -12,7 +12,7 @@ from robota.contracts.verdict import Decision
 from robota.extensions.mcp import configured_servers
 from robota.extensions.plugins.manifest import MANIFEST_FILES
 from robota.extensions.plugins.marketplace import MARKETPLACE_FILES
-from robota.knowledge.instructions import places
+from robota.knowledge.instructions import paths
 from robota.workspace.files.protected_names import PROTECTED_NAMES, Guard, names_guarded_by
 from robota.workspace.sandbox.backend import SandboxKind, detect_backend
 from tests.policy.judging import judge, writing
@@ -97,9 +97,9 @@ def test_accept_edits_asks_before_such_a_file_is_written(path: str) -> None:
 LOADED_BY_ROBOTA = sorted(
     {
         *(
-            *places.INSTRUCTION_FILES,
-            *(f"{name}/x.md" for name in places.RULE_DIRECTORIES),
-            places.MODE_RULE_DIRECTORY.format(mode="code") + "/x.md",
+            *paths.INSTRUCTION_FILES,
+            *(f"{name}/x.md" for name in paths.RULE_DIRECTORIES),
+            paths.MODE_RULE_DIRECTORY.format(mode="code") + "/x.md",
         ),
         *(*sources.FILES, *(f"{name}/x/SKILL.md" for name in sources.DIRECTORIES), *configured_servers.FILES),
         *(*MARKETPLACE_FILES, *MANIFEST_FILES),

@@ -1,6 +1,7 @@
 """The filter for system calls: what it says about every call, and that the kernel takes it and does the same."""
 
 import json
+import os
 import platform
 import struct
 import subprocess
@@ -14,8 +15,12 @@ from hypothesis import strategies as st
 from robota.workspace.sandbox.seccomp import (
     ARCHITECTURES,
     CHANGING_ATTRIBUTES,
+    CHANGING_FILES,
+    CHANGING_PRIORITIES,
     CLONE,
     CLONE3,
+    COPYING_VOLUMES,
+    HARMLESS_REQUESTS,
     IOCTL,
     NEW_NAMESPACES,
     OPENAT2,
@@ -23,10 +28,13 @@ from robota.workspace.sandbox.seccomp import (
     PRLIMIT,
     REFUSED_CALLS,
     REFUSED_IOCTLS,
+    SCHEDULING,
     SOCKET,
     SOCKETPAIR,
+    TRUNCATE,
     Sockets,
     filter_program,
+    truncation_filter,
 )
 
 ALLOWED, EPERM, ENOSYS, EOPNOTSUPP = 0x7FFF0000, 0x00050001, 0x00050026, 0x0005005F
@@ -53,6 +61,8 @@ def verdict(program: bytes, data: bytes) -> int:
                 place += if_true if accumulator >= operand else if_false
             case 0x45:
                 place += if_true if accumulator & operand else if_false
+            case 0x54:
+                accumulator &= operand
             case _:
                 raise AssertionError(f"unknown instruction {code:#x}")
 
@@ -101,12 +111,37 @@ def test_clone_makes_no_namespaces(machine: str, flags: int, above: int) -> None
     assert verdict(built(machine), call(machine, number, above << 32 | flags)) == expected
 
 
-@given(machine=st.sampled_from(MACHINES), request=WORDS | st.sampled_from(REFUSED_IOCTLS), above=WORDS)
-def test_nothing_is_typed_into_a_terminal(machine: str, request: int, above: int) -> None:
+REQUESTS = WORDS | st.sampled_from([*REFUSED_IOCTLS, *HARMLESS_REQUESTS])
+GROUPS = st.just(0) | st.sampled_from([*COPYING_VOLUMES, *CHANGING_FILES])
+
+
+@given(machine=st.sampled_from(MACHINES), request=REQUESTS, group=GROUPS, above=WORDS)
+def test_nothing_is_typed_into_a_terminal_and_no_volume_copied(
+    machine: str, request: int, group: int, above: int
+) -> None:
     """Also with something in the upper half, which the kernel throws away."""
     number = IOCTL[MACHINES.index(machine)] or 0
-    expected = EPERM if request in REFUSED_IOCTLS else ALLOWED
-    assert verdict(built(machine), call(machine, number, 0, above << 32 | request)) == expected
+    request = request & ~0xFF00 | group if group else request
+    for owner, groups in ((None, COPYING_VOLUMES), (1000, (*COPYING_VOLUMES, *CHANGING_FILES))):
+        program = filter_program(machine, owner=owner)
+        assert program is not None
+        is_refused = request in REFUSED_IOCTLS or (request & 0xFF00 in groups and request not in HARMLESS_REQUESTS)
+        expected = EPERM if is_refused else ALLOWED
+        assert verdict(program, call(machine, number, 0, above << 32 | request)) == expected
+
+
+@given(machine=st.sampled_from(MACHINES), flags=WORDS, above=WORDS)
+def test_where_landlock_does_not_restrict_truncating_only_files_open_for_writing_are_truncated(
+    machine: str, flags: int, above: int
+) -> None:
+    program = truncation_filter(machine)
+    assert program is not None
+    column = MACHINES.index(machine)
+    assert verdict(program, call(machine, TRUNCATE[column] or 0)) == EPERM
+    expected = EPERM if flags & os.O_TRUNC and not flags & os.O_ACCMODE else ALLOWED
+    assert verdict(program, call(machine, (257, 56)[column], 0, 0, above << 32 | flags)) == expected
+    if machine == "x86_64":
+        assert verdict(program, call(machine, 2, 0, above << 32 | flags)) == expected
 
 
 @given(machine=st.sampled_from(MACHINES), family=st.integers(0, 60), sockets=st.sampled_from(Sockets))
@@ -114,8 +149,8 @@ def test_sockets_are_of_ordinary_families(machine: str, family: int, sockets: So
     number = SOCKET[MACHINES.index(machine)] or 0
     allowed = {
         Sockets.ORDINARY: ORDINARY_SOCKETS,
-        Sockets.ONLY_UNIX: ORDINARY_SOCKETS[:1],
         Sockets.NO_UNIX: ORDINARY_SOCKETS[1:],
+        Sockets.ONLY_PAIRS: (),
     }
     expected = ALLOWED if family in allowed[sockets] else EPERM
     assert verdict(built(machine, sockets=sockets), call(machine, number, family)) == expected
@@ -126,15 +161,31 @@ def test_sockets_are_of_ordinary_families(machine: str, family: int, sockets: So
 def test_without_unix_sockets_only_pairs_that_stay_connected_are_made(machine: str, flags: int) -> None:
     """A datagram socket of a pair could still send to any name."""
     number = SOCKETPAIR[MACHINES.index(machine)] or 0
-    program = built(machine, sockets=Sockets.NO_UNIX)
-    said = {kind: verdict(program, call(machine, number, 1, kind | flags)) for kind in (1, 2, 3, 5)}
-    assert said == {1: ALLOWED, 2: EPERM, 3: EPERM, 5: ALLOWED}
+    for sockets in (Sockets.NO_UNIX, Sockets.ONLY_PAIRS):
+        program = built(machine, sockets=sockets)
+        said = {kind: verdict(program, call(machine, number, 1, kind | flags)) for kind in (1, 2, 3, 5)}
+        assert said == {1: ALLOWED, 2: EPERM, 3: EPERM, 5: ALLOWED}
 
 
 @given(machine=st.sampled_from(MACHINES), pid=st.just(0) | WORDS, above=WORDS)
 def test_limits_are_changed_of_the_caller_only(machine: str, pid: int, above: int) -> None:
     number = PRLIMIT[MACHINES.index(machine)] or 0
     assert verdict(built(machine), call(machine, number, above << 32 | pid)) == (EPERM if pid else ALLOWED)
+
+
+@given(machine=st.sampled_from(MACHINES), pid=st.just(0) | WORDS, whose=st.integers(0, 3), above=WORDS)
+def test_where_other_processes_can_be_reached_only_its_own_priority_changes(
+    machine: str, pid: int, whose: int, above: int
+) -> None:
+    """`whose` says what the number means: a process, a group, a user."""
+    column, program = MACHINES.index(machine), filter_program(machine, owner=1000)
+    assert program is not None
+    who = above << 32 | pid
+    for numbers, process in CHANGING_PRIORITIES:
+        expected = ALLOWED if (whose, pid) == (process, 0) else EPERM
+        assert verdict(program, call(machine, numbers[column] or 0, above << 32 | whose, who)) == expected
+    for numbers in SCHEDULING:
+        assert verdict(program, call(machine, numbers[column] or 0, who)) == (EPERM if pid else ALLOWED)
 
 
 @given(mode=WORDS, flags=WORDS, above=WORDS)
@@ -182,8 +233,8 @@ def test_the_kernel_takes_the_program_and_does_what_it_says(sockets: Sockets) ->
     assert (said["clone with namespaces"], said["fork"], said["threads"]) == (1, 0, 0)
     assert said["TIOCSTI"] == 1
     assert said["socketpair"] == 0
-    assert said["unix"] == (1 if sockets is Sockets.NO_UNIX else 0)
-    assert (said["inet udp"], said["netlink"]) == ((1, 1) if sockets is Sockets.ONLY_UNIX else (0, 0))
+    assert said["unix"] == (0 if sockets is Sockets.ORDINARY else 1)
+    assert (said["inet udp"], said["netlink"]) == ((1, 1) if sockets is Sockets.ONLY_PAIRS else (0, 0))
     assert (said["vsock"], said["packet"], said["alg"]) == (1, 1, 1)
 
 

@@ -1,4 +1,4 @@
-"""One loopback for all commands of a session: later ones reach a server in the background, and so does a person."""
+"""One loopback for all commands of a session: later ones reach a server in the background, and so does a user."""
 
 import asyncio
 import socket

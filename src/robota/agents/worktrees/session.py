@@ -73,6 +73,12 @@ async def leave_worktree(worktree: Worktree, hooks: LifecycleHooks | None) -> st
             worktree.lock.release(for_good=is_gone)
 
 
+def keep_worktree(worktree: Worktree) -> None:
+    """Leave it as it is: its session goes on in another process."""
+    if worktree.lock is not None:
+        worktree.lock.release(for_good=False)
+
+
 async def _create_by_hook(request: WorktreeRequest, hooks: LifecycleHooks, name: str) -> Worktree:
     try:
         repository = await find_repository(request.cwd, request.env)

@@ -43,13 +43,13 @@ class TrustedFiles:
 
     def _watched_paths(self) -> Iterable[str]:
         """The files and directories to check; their directories too, because these change when a file is removed."""
-        found = {str(lock_path(self._env)), *(f"{self._root}/{directory}" for directory in DIRECTORIES)}
+        paths = {str(lock_path(self._env)), *(f"{self._root}/{directory}" for directory in DIRECTORIES)}
         for source in self.sources:
             path = source.path
             while path:
-                found.add(f"{self._root}/{path}")
+                paths.add(f"{self._root}/{path}")
                 path = path.rpartition("/")[0]
-        return found
+        return paths
 
 
 def _changed_ns(path: str) -> int:

@@ -14,21 +14,21 @@ MAX_ENTRIES: Final = 1_000_000
 
 
 def hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
-    """Relative paths of hidden files, and of directories in which every file is hidden; None if it cannot be told.
+    """Relative paths of hidden files, and of directories in which every file is hidden; None if they are unknown.
 
     Hidden are files that a deny rule for reading or `.robotaignore` names, and files named like secrets, unless they
     are committed unchanged or a rule allows reading them. Directories that cannot be read are hidden too: what is in
     them is unknown, and a command could change their mode.
     """
-    found = find_files(str(policy.resolver.root), CURRENT, MAX_ENTRIES)
-    if found is None:
+    names = find_files(str(policy.resolver.root), CURRENT, MAX_ENTRIES)
+    if names is None:
         return None
-    places = found.files
-    secrets = [*found.unreadable, *_secrets(policy, places)]
+    places = names.files
+    secrets = [*names.unreadable, *_secrets(policy, places)]
     if not policy.files.ignores_any() and not any(rule.tool == READ for rule in policy.rules.deny):
         return tuple(secrets)
     hidden = [place for place in places if policy.forbids_reading(place) or policy.files.is_ignored(place)]
-    return tuple(dict.fromkeys((*_joined(hidden, places), *secrets)))
+    return tuple(dict.fromkeys((*_joined_by_directory(hidden, places), *secrets)))
 
 
 def _secrets(policy: SessionPolicy, places: tuple[str, ...]) -> list[str]:
@@ -44,7 +44,7 @@ def _may_be_read(policy: SessionPolicy, place: str) -> bool:
     )
 
 
-def _joined(hidden: list[str], places: tuple[str, ...]) -> list[str]:
+def _joined_by_directory(hidden: list[str], places: tuple[str, ...]) -> list[str]:
     """Replace files by their directory where it contains only hidden files."""
     all_files = Counter(str(above) for place in places for above in PurePosixPath(place).parents)
     hidden_count = Counter(str(above) for place in hidden for above in PurePosixPath(place).parents)

@@ -57,8 +57,8 @@ def protected_places(code: "OutsideCode | None", root: Path) -> tuple[Path, ...]
     """The places that commands must not change: code that runs outside the sandbox, Robota itself included."""
     from robota.workspace.files.path_status import outermost_absent
 
-    found = () if code is None else code.protected()
-    places = dict.fromkeys(outermost_absent(place, root) for place in (*own_places(root), *found))
+    protected = () if code is None else code.protected()
+    places = dict.fromkeys(outermost_absent(place, root) for place in (*own_places(root), *protected))
     if len(places) > MAX_PLACES:
         places = dict.fromkeys(place if place.parent == root else place.parent for place in places)
     return tuple(place for place in places if place != root)

@@ -19,7 +19,8 @@ from robota.workspace.checkpoints.scratch import scratch_directory
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.wrapped_command import unwrapped
 
-SKIPPED_CODE = 125
+# By exit code, as for `git bisect run`; all others are bad.
+TRIALS = {0: Trial.GOOD, 125: Trial.SKIPPED}
 
 
 class ForbiddenTest(Exception):
@@ -45,25 +46,30 @@ async def bisect(bisection: Bisection, history: RewindHistory, env: Mapping[str,
     async def test(state: WorkspaceState) -> Trial:
         bisection.tell(state, None)
         with scratch_directory(store, state.checkpoint) as scratch:
-            sandbox = session_sandbox(settings, scratch, env)
-            processes = LocalProcesses(
-                wrap=unwrapped if sandbox is None else sandbox.wrap,
-                environment=settings.values.env,
-                withheld=withheld_variables(settings),
-            )
-            try:
-                ended = await processes.run(bisection.command, scratch, bisection.timeout_s, lambda text: None)
-            finally:
-                processes.close()
-                if sandbox is not None:
-                    sandbox.close()
-        if ended.output_file is not None:
-            ended.output_file.unlink(missing_ok=True)
-        trial = {0: Trial.GOOD, SKIPPED_CODE: Trial.SKIPPED}.get(-1 if ended.exit_code is None else ended.exit_code)
-        bisection.tell(state, trial or Trial.BAD)
-        return trial or Trial.BAD
+            trial = await _trial(bisection, scratch, settings, env)
+        bisection.tell(state, trial)
+        return trial
 
     return await first_bad(states_of(history.points, store.capture().id), test)
+
+
+async def _trial(bisection: Bisection, scratch: Path, settings: Settings, env: Mapping[str, str]) -> Trial:
+    """Run the command in a checked-out state."""
+    sandbox = session_sandbox(settings, scratch, env)
+    processes = LocalProcesses(
+        wrap=unwrapped if sandbox is None else sandbox.wrap,
+        environment=settings.values.env,
+        withheld=withheld_variables(settings),
+    )
+    try:
+        ended = await processes.run(bisection.command, scratch, bisection.timeout_s, lambda text: None)
+    finally:
+        processes.close()
+        if sandbox is not None:
+            sandbox.close()
+    if ended.output_file is not None:
+        ended.output_file.unlink(missing_ok=True)
+    return Trial.BAD if ended.exit_code is None else TRIALS.get(ended.exit_code, Trial.BAD)
 
 
 def _require_allowed(bisection: Bisection, launch: LaunchOptions, settings: Settings, env: Mapping[str, str]) -> None:

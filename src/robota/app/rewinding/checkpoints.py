@@ -27,18 +27,22 @@ def session_checkpoints(
     """The service that saves the workspace before changes; None if checkpoints are off here."""
     if not has_checkpoints(settings, root, env):
         return None
+    directory = store_directory(root, env)
 
     def open_capture() -> Capture:
-        from robota.workspace.checkpoints.named_paths import named_paths
+        from robota.workspace.checkpoints.ignored_files import IgnoredLimits
+        from robota.workspace.checkpoints.scan import named_paths
 
-        store = checkpoint_store(settings, root, env)
+        store, limits = checkpoint_store(settings, root, env), IgnoredLimits()
         store.prune(time.time())
-        return lambda paths, commands: store.capture(named_paths(store.workspace, paths, commands))
+        return lambda paths, commands, with_ignored: store.capture(
+            named_paths(store.workspace, paths, commands), limits if with_ignored else None
+        )
 
     def work() -> FileIO | None:
         from robota.workspace.checkpoints.work_lock import lock_for_change
 
-        return lock_for_change(store_directory(root, env))
+        return lock_for_change(directory)
 
     return CallCheckpoints(log, open_capture, work)
 
@@ -51,10 +55,12 @@ def session_rewinder(
 
     def make() -> "RewindService":
         from robota.engine.rewind.rewinder import Rewinder
+        from robota.workspace.git.ref_moves import RefMover
 
         is_on = has_checkpoints(settings, root, env)
         open_store = (lambda: checkpoint_store(settings, held_root, env)) if is_on else None
-        return Rewinder(log.path, log, open_store, index=rewind_index_path(user_directory(env), log.path.parent))
+        index = rewind_index_path(user_directory(env), log.path.parent)
+        return Rewinder(log.path, log, open_store, refs=RefMover(root=root, env=env), index=index)
 
     return make
 

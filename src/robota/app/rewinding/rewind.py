@@ -1,7 +1,8 @@
 """Builds the rewinder of a stored session, which no process has open, for `robota rewind`."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from robota.app.rewinding.checkpoints import checkpoint_store, has_checkpoints
@@ -20,23 +21,18 @@ def stored_rewinder(
     is_written: bool,
     progress: Callable[[int], object],
 ) -> Iterator[RewindService]:
-    """The rewinder of a stored session. With `is_written`, the session is locked against other processes.
-
-    `progress` gets the number of bytes read of a long log. Raises `LogError`.
-    """
+    """The rewinder of a stored session, locked if `is_written`; `progress` gets the bytes read. Raises `LogError`."""
     from robota.engine.rewind.rewinder import Rewinder
     from robota.log.chain.reader import LOG_NAME
     from robota.log.reopening import open_to_add
     from robota.log.snapshot_keeper import rewind_index_path
+    from robota.workspace.git.ref_moves import RefMover
 
-    is_on = has_checkpoints(settings, root, env)
-    open_store = (lambda: checkpoint_store(settings, root, env)) if is_on else None
+    open_store = partial(checkpoint_store, settings, root, env) if has_checkpoints(settings, root, env) else None
     index = rewind_index_path(user_directory(env), directory)
-    if not is_written:
-        yield Rewinder(directory / LOG_NAME, None, open_store, index=index, progress=progress)
-        return
-    log = open_to_add(directory, user_directory(env), progress=progress)
-    try:
-        yield Rewinder(log.path, log, open_store, index=index, progress=progress)
-    finally:
-        log.close()
+    refs = RefMover(root=root, env=env)
+    with ExitStack() as closing:
+        log = open_to_add(directory, user_directory(env), progress=progress) if is_written else None
+        if log is not None:
+            closing.callback(log.close)
+        yield Rewinder(directory / LOG_NAME, log, open_store, refs=refs, index=index, progress=progress)

@@ -3,20 +3,23 @@
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping
+from typing import Annotated, Final
 
 import msgspec
 
-from robota.cli.command_parser import CommandParser
-from robota.cli.configure.provider import DONE, FAILED, refuse_config, refuse_usage
 from robota.cli.questions import Cancelled, ask_secret, at_terminal, choose
 from robota.commands.provider_trial import PROBE_SECONDS, probe
+from robota.commands.verb import Answer, Family, ProgramVerb, VerbFailed, WrongArguments, told
+from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.errors import ConfigError
 from robota.config.keys.keyring_store import is_available, write_secret
 from robota.config.paths import settings_path
 from robota.config.profiles.profile import Profile
 from robota.config.settings.writer import read_raw, stored_profile, upsert_profile
+from robota.protocol.slash_commands import CommandShown
+from robota.protocol.views import TextView
 from robota.providers.definition import ProviderDefinition
 from robota.providers.fault import ProviderFault
 from robota.providers.registry import definition, definitions, missing_fields, with_defaults
@@ -26,30 +29,26 @@ LEFT: Final = 130
 MAX_KEY_LENGTH: Final = 10_000
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `robota login …`."""
-    options = parser().parse_args(argv)
+class LoggedIn(msgspec.Struct, frozen=True, kw_only=True):
+    """The provider, and how its key is read and checked."""
+
+    provider: Annotated[str | None, Positional("PROVIDER", "provider type, or name of a profile")] = None
+    with_key: Annotated[bool, Option("read the key from standard input")] = False
+    no_check: Annotated[bool, Option("do not check the key with the provider")] = False
+
+
+def log_in(host: VerbHost, args: LoggedIn) -> Answer:
+    """Read the key, check it, and store it."""
     try:
-        profile = _profile(options.provider, os.environ)
-        key = _key(profile, from_stdin=options.with_key)
-        return _keep(profile, key, os.environ, tries=not options.no_check)
+        profile = _profile(args.provider, os.environ)
+        key = _key(profile, from_stdin=args.with_key)
     except Cancelled:
-        print("Nothing was written.")
-        return LEFT
+        return Answer(outcome=CommandShown(view=TextView(text="Nothing was written.")), exit_code=LEFT)
     except ValueError as error:
-        return refuse_usage(str(error))
-    except ConfigError as error:
-        return refuse_config(error)
-
-
-def parser() -> CommandParser:
-    """The argument parser of `robota login`."""
-    about = "Store an API key in the system keyring or, without one, in your settings file (mode 0600)."
-    parser = CommandParser(prog="robota login", description=about)
-    parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="provider type, or name of a profile")
-    parser.add_argument("--with-key", action="store_true", help="read the key from standard input")
-    parser.add_argument("--no-check", action="store_true", help="do not check the key with the provider")
-    return parser
+        raise WrongArguments(f"{error} Nothing was written.") from error
+    if not args.no_check:
+        host.say(_checked_by_provider(msgspec.structs.replace(profile, api_key=key), os.environ))
+    return _store_key(profile, key, os.environ)
 
 
 def keyed_kinds() -> list[ProviderDefinition]:
@@ -101,27 +100,32 @@ def _checked(key: str) -> str:
     return key
 
 
-def _keep(profile: Profile, key: str, env: Mapping[str, str], *, tries: bool) -> int:
-    if tries and not _is_right(msgspec.structs.replace(profile, api_key=key), env):
-        return FAILED
+def _checked_by_provider(profile: Profile, env: Mapping[str, str]) -> str:
+    """What the provider says about the key."""
+    try:
+        return asyncio.run(probe(profile, env, PROBE_SECONDS)).text
+    except (ProviderFault, ConfigError) as error:
+        raise VerbFailed(f"The key was not stored: {error} To store it without checking it: --no-check") from error
+
+
+def _store_key(profile: Profile, key: str, env: Mapping[str, str]) -> Answer:
     path = settings_path(env)
     in_keyring = is_available()
     if in_keyring:
         write_secret(profile.name, key)
     kept = f"{KEYRING_REFERENCE}{profile.name}" if in_keyring else key
     is_first = not read_raw(path).get("currentProvider")
-    for warning in upsert_profile(path, msgspec.structs.replace(profile, api_key=kept), set_current=is_first):
-        print(f"robota: warning: {warning}", file=sys.stderr)
+    warnings = upsert_profile(path, msgspec.structs.replace(profile, api_key=kept), set_current=is_first)
     where = "in the system keyring" if in_keyring else f"in {path}, readable only by you"
-    print(f"The key of {profile.name!r} was stored {where}.{' It is now the current provider.' if is_first else ''}")
-    print("To remove it: robota logout " + profile.name)
-    return DONE
+    current = " It is now the current provider." if is_first else ""
+    stored = told(
+        f"The key of {profile.name!r} was stored {where}.{current}\nTo remove it: robota logout {profile.name}"
+    )
+    return msgspec.structs.replace(stored, notices=tuple(f"warning: {warning}" for warning in warnings))
 
 
-def _is_right(profile: Profile, env: Mapping[str, str]) -> bool:
-    try:
-        print(asyncio.run(probe(profile, env, PROBE_SECONDS)).text)
-        return True
-    except (ProviderFault, ConfigError) as error:
-        print(f"robota: The key was not stored: {error} To store it without checking it: --no-check", file=sys.stderr)
-        return False
+FAMILY: Final = Family(
+    name="login",
+    about="Store an API key in the system keyring or, without one, in your settings file (mode 0600).",
+    main=ProgramVerb("login", "", LoggedIn, log_in),
+)

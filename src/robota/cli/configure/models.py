@@ -1,33 +1,31 @@
 """`robota models`: list the models that the servers of the provider profiles offer."""
 
 import asyncio
-import os
-import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
-from robota.cli.command_parser import CommandParser
-from robota.cli.output import print_columns, print_json
+from robota.commands.verb import CONFIGURATION, Answer, Family, ShellVerb, VerbFailed, WrongArguments, shown_parts
+from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.errors import ConfigError
 from robota.config.profiles.profile import Profile
-from robota.config.settings.load import Settings, load_settings
+from robota.config.settings.load import Settings
+from robota.protocol.views import SimpleView, TableView, TextView
+from robota.providers.definition import OfferedModel
 from robota.providers.environment_profile import current_profile, environment_profiles
 from robota.providers.fault import ProviderFault
-from robota.providers.registry import definition, price_of, ready
+from robota.providers.model_list import list_models, with_window
+from robota.providers.registry import definition, price_of
 from robota.text.did_you_mean import did_you_mean
 from robota.text.visible import single_line
 
-DONE: Final = 0
-FAILED: Final = 1
-USAGE: Final = 2
-CONFIGURATION: Final = 3
-LIST_TIMEOUT_S: Final = 15.0
+HOW_TO_USE: Final = "To use one: --model MODEL. To make it the default: robota config set model MODEL"
 MAX_NAME_LENGTH: Final = 100
 
 
-class OfferedModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class DescribedModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A model of a server with its known properties. Prices are in US dollars per million tokens."""
 
     provider: str
@@ -38,53 +36,25 @@ class OfferedModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     output_price: float | None = None
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `robota models …`."""
-    options = parser().parse_args(argv)
-    settings = load_settings(None, os.environ)
-    profiles_by_name = _profiles(settings, os.environ)
-    if options.provider is not None and options.provider not in profiles_by_name:
-        suggestion = did_you_mean(options.provider, profiles_by_name)
-        print(f"robota: There is no provider profile {options.provider!r}.{suggestion}", file=sys.stderr)
-        return USAGE
+class WantedModels(msgspec.Struct, frozen=True, kw_only=True):
+    """Which models are listed."""
+
+    words: Annotated[tuple[str, ...], Positional("WORD", "show only models whose name contains these words")] = ()
+    provider: Annotated[str | None, Option("show only the models of this provider profile", "NAME")] = None
+
+
+async def show_models(host: VerbHost, args: WantedModels) -> Answer:
+    """The models of all profiles, or of one."""
+    profiles_by_name = _profiles(host.settings, host.env)
+    if args.provider is not None and args.provider not in profiles_by_name:
+        suggestion = did_you_mean(args.provider, profiles_by_name)
+        raise WrongArguments(f"There is no provider profile {args.provider!r}.{suggestion}")
     if not profiles_by_name:
-        print("robota: No provider is configured. Set one up with: robota --configure", file=sys.stderr)
-        return CONFIGURATION
-    current = _current(settings, os.environ)
-    profiles = [profiles_by_name[options.provider]] if options.provider else list(profiles_by_name.values())
-    models, problems = asyncio.run(_all_models(profiles, current, os.environ))
-    if options.words:
-        models = [model for model in models if all(word.lower() in model.model.lower() for word in options.words)]
-    if options.json:
-        print_json({"models": models, "problems": problems})
-    else:
-        _print(models, problems)
-    return DONE if models or not problems else FAILED
-
-
-def parser() -> CommandParser:
-    """The argument parser of `robota models`."""
-    parser = CommandParser(
-        prog="robota models", description="List the models that your providers offer; * marks the one in use."
-    )
-    parser.add_argument("words", nargs="*", metavar="WORD", help="show only models whose name contains these words")
-    parser.add_argument("--provider", metavar="NAME", help="show only the models of this provider profile")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
-
-
-async def models_of(profile: Profile, env: Mapping[str, str], timeout_s: float = LIST_TIMEOUT_S) -> list[str]:
-    """The models of a profile's server; only its own model if it has no list. `ConfigError` or `ProviderFault`."""
-    # A profile that is being created has no model yet; it is chosen from this list.
-    full = ready(msgspec.structs.replace(profile, model=profile.model or "unknown"), env)
-    ask = definition(full.type).list_models
-    if ask is None:
-        return [profile.model] if profile.model else []
-    try:
-        async with asyncio.timeout(timeout_s):
-            return await ask(full)
-    except TimeoutError as error:
-        raise ConfigError(f"No answer within {timeout_s:g} seconds.") from error
+        raise VerbFailed("No provider is configured. Set one up with: robota --configure", CONFIGURATION)
+    profiles = [profiles_by_name[args.provider]] if args.provider else list(profiles_by_name.values())
+    models, problems = await _all_models(profiles, _current(host.settings, host.env), host.env)
+    models = [model for model in models if all(word.lower() in model.model.lower() for word in args.words)]
+    return _answer(models, problems)
 
 
 def _profiles(settings: Settings, env: Mapping[str, str]) -> dict[str, Profile]:
@@ -102,10 +72,10 @@ def _current(settings: Settings, env: Mapping[str, str]) -> Profile | None:
 
 async def _all_models(
     profiles: Sequence[Profile], current: Profile | None, env: Mapping[str, str]
-) -> tuple[list[OfferedModel], list[str]]:
+) -> tuple[list[DescribedModel], list[str]]:
     """Ask all servers concurrently; returns the models, and a problem for each server that does not answer."""
-    answers = await asyncio.gather(*(models_of(profile, env) for profile in profiles), return_exceptions=True)
-    models: list[OfferedModel] = []
+    answers = await asyncio.gather(*(list_models(profile, env) for profile in profiles), return_exceptions=True)
+    models: list[DescribedModel] = []
     problems: list[str] = []
     for profile, answer in zip(profiles, answers, strict=True):
         if isinstance(answer, ConfigError | ProviderFault):
@@ -117,11 +87,12 @@ async def _all_models(
     return models, problems
 
 
-def _described(profile: Profile, model: str, current: Profile | None) -> OfferedModel:
-    named = msgspec.structs.replace(profile, model=model)
+def _described(profile: Profile, offered: OfferedModel, current: Profile | None) -> DescribedModel:
+    model = offered.name
+    named = with_window(msgspec.structs.replace(profile, model=model), offered.context_window)
     info = definition(profile.type).model_info(named)
     price = price_of(named, model)
-    return OfferedModel(
+    return DescribedModel(
         provider=profile.name,
         model=model,
         is_current=current is not None and (current.name, current.model) == (profile.name, model),
@@ -131,18 +102,26 @@ def _described(profile: Profile, model: str, current: Profile | None) -> Offered
     )
 
 
-def _print(models: Sequence[OfferedModel], problems: Sequence[str]) -> None:
+def _answer(models: Sequence[DescribedModel], problems: Sequence[str]) -> Answer:
+    rows = TableView(columns=("", "PROVIDER", "MODEL", "WINDOW", "$ PER MILLION IN/OUT"), rows=tuple(map(_row, models)))
     if models:
-        print_columns([("", "PROVIDER", "MODEL", "WINDOW", "$ PER MILLION IN/OUT"), *map(_row, models)])
-        print("\nTo use one: --model MODEL. To make it the default: robota config set model MODEL")
-    elif not problems:
-        print("No model matches.")
-    for problem in problems:
-        print(f"robota: {problem}", file=sys.stderr)
+        parts: tuple[SimpleView, ...] = (rows, TextView(text=f"\n{HOW_TO_USE}"))
+    else:
+        parts = () if problems else (TextView(text="No model matches."),)
+    data = {"models": models, "problems": problems}
+    answer = shown_parts(parts, data, ok=bool(models) or not problems)
+    return msgspec.structs.replace(answer, notices=tuple(problems))
 
 
-def _row(model: OfferedModel) -> tuple[str, ...]:
+def _row(model: DescribedModel) -> tuple[str, ...]:
     price = "" if model.input_price is None else f"{model.input_price:g} / {model.output_price:g}"
     window = "" if model.context_window is None else f"{model.context_window:,}"
     name = single_line(model.model, MAX_NAME_LENGTH)
     return "*" if model.is_current else "", model.provider, name, window, price
+
+
+FAMILY: Final = Family(
+    name="models",
+    about="List the models that your providers offer; * marks the one in use.",
+    main=ShellVerb("models", "", WantedModels, show_models),
+)

@@ -8,7 +8,6 @@ from typing import Final
 
 import msgspec
 
-from robota.cli.configure.models import models_of
 from robota.cli.configure.provider import CONFIGURATION, DONE, FAILED
 from robota.cli.output import print_columns, print_prose
 from robota.cli.questions import Cancelled, ask, ask_secret, choose, confirm
@@ -21,6 +20,7 @@ from robota.config.settings.writer import read_raw, upsert_profile
 from robota.providers.definition import ProviderDefinition, SetupStep
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.local.discovery import discover
+from robota.providers.model_list import list_models
 from robota.providers.registry import definition, definitions
 from robota.secrets.named_values import ENV_REFERENCE, KEYRING_REFERENCE, VARIABLE_NAME, is_reference
 from robota.text.counted import counted
@@ -31,6 +31,8 @@ LIST_SECONDS: Final = 10.0
 MAX_SHOWN: Final = 12
 MAX_NAME_LENGTH: Final = 70
 API_PATH: Final = "/v1"
+# A server on this machine or in this network, without its scheme.
+LOCAL_ADDRESS: Final = r"(localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]|[\w-]+\.local)(:\d{1,5})?(/\S*)?"
 SAVE_ANYWAY: Final = "Save it anyway"
 TYPE_MODEL: Final = "Continue, and type the model's name"
 QUIT: Final = "Quit without saving"
@@ -155,6 +157,9 @@ def _step(step: SetupStep, offer: Offer, env: Mapping[str, str], before: str | N
         default = None
     while True:
         answer = (ask_secret if step.secret else ask)(step.prompt, default)
+        if step.field == "baseURL" and re.fullmatch(LOCAL_ADDRESS, answer):
+            answer = f"http://{answer}"
+            print(f"({answer})")
         problem = _problem(step, answer, env)
         if problem is None:
             return answer
@@ -182,7 +187,7 @@ def _listing(profile: Profile, offer: Offer, env: Mapping[str, str]) -> tuple[Pr
 
 
 def _models_of(profile: Profile, env: Mapping[str, str]) -> tuple[str, ...]:
-    models = tuple(asyncio.run(models_of(profile, env, LIST_SECONDS)))
+    models = tuple(model.name for model in asyncio.run(list_models(profile, env, LIST_SECONDS)))
     if not models:
         print_prose("The server lists no models. Load one there, or type the name of one that it accepts.")
     return models

@@ -2,70 +2,57 @@
 
 import os
 import re
-import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
+
+import msgspec
 
 from robota.cli.arguments import parser as main_parser
-from robota.cli.command_parser import CommandParser
 from robota.cli.help.front_page import all_commands, front_page
-from robota.cli.help.topics import LISTS, Topic, help_words, topic_named, topics
+from robota.cli.help.topics import LISTS, DocumentationPage, help_words, topic_named, topics
 from robota.cli.output import in_columns, terminal_width
 from robota.cli.subcommands import SUBCOMMANDS
+from robota.commands.verb import DONE, Answer, Family, ProgramVerb, WrongArguments, ended, raw
+from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.text.did_you_mean import did_you_mean
 
-DONE: Final = 0
-USAGE: Final = 2
 GREY: Final = re.compile(r"(?<=[\[;])90(?=[;m])")
 MAX_COLUMNS: Final = 100
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `robota help …`."""
-    options = parser().parse_args(argv)
-    if options.man:
+class Topic(msgspec.Struct, frozen=True):
+    """What to explain."""
+
+    topic: Annotated[tuple[str, ...], Positional("TOPIC", "a command, a topic, commands, options or topics")] = ()
+    man: Annotated[bool, Option("print the man page (roff), to be saved as robota.1")] = False
+
+
+def explain(host: VerbHost, args: Topic) -> Answer:
+    """The first page, or that of the topic."""
+    if args.man:
         from robota.cli.help.man_page import man_page
 
-        print(man_page(), end="")
-        return DONE
-    if not options.topic:
-        print(front_page(tuple(topics())))
-        return DONE
-    return _show(options.topic[0].lower(), options.topic[1:])
+        return raw(man_page().removesuffix("\n"))
+    if not args.topic:
+        return raw(front_page(tuple(topics())))
+    return _about(args.topic[0].lower(), args.topic[1:])
 
 
-def parser() -> CommandParser:
-    """The argument parser of `robota help`."""
-    parser = CommandParser(
-        prog="robota help", description="Show the help overview, a command, or a documentation page."
-    )
-    parser.add_argument("topic", nargs="*", metavar="TOPIC", help="a command, a topic, commands, options or topics")
-    parser.add_argument("--man", action="store_true", help="print the man page (roff), to be saved as robota.1")
-    return parser
-
-
-def _show(name: str, rest: Sequence[str]) -> int:
+def _about(name: str, rest: Sequence[str]) -> Answer:
     if name in LISTS:
-        print({"commands": all_commands, "options": _all_options, "topics": _all_topics}[name]())
-        return DONE
+        return raw({"commands": all_commands, "options": _all_options, "topics": _all_topics}[name]())
     topic = None if rest else topic_named(name)
     if name in SUBCOMMANDS:
-        usage = _usage(name, rest)
-        if usage is None:
-            return USAGE
-        return _print_page(topic, usage)
+        return _page(topic, _usage(name, rest))
     if topic is None:
         suggestion = did_you_mean(name, help_words())
-        print(
-            f"robota: There is no command and no topic {name!r}.{suggestion} robota help topics lists them.",
-            file=sys.stderr,
-        )
-        return USAGE
-    return _print_page(topic)
+        raise WrongArguments(f"There is no command and no topic {name!r}.{suggestion} robota help topics lists them.")
+    return _page(topic)
 
 
-def _usage(name: str, rest: Sequence[str]) -> str | None:
-    """The help of a command, or of the action of it that is named; None if there is no such action."""
+def _usage(name: str, rest: Sequence[str]) -> str:
+    """The help of a command, or of the action of it that is named."""
     from robota.cli.verb_parser import subcommand_parser
 
     parser = subcommand_parser(name)
@@ -74,8 +61,7 @@ def _usage(name: str, rest: Sequence[str]) -> str | None:
         return parser.format_help()
     if rest[0] in actions:
         return actions[rest[0]].format_help()
-    print(f"robota: {name} has no action {rest[0]!r}.{did_you_mean(rest[0], actions)}", file=sys.stderr)
-    return None
+    raise WrongArguments(f"{name} has no action {rest[0]!r}.{did_you_mean(rest[0], actions)}")
 
 
 def _all_options() -> str:
@@ -89,19 +75,25 @@ def _all_topics() -> str:
     return "\n".join(["robota help TOPIC shows one of them.", "", *in_columns(rows, terminal_width())])
 
 
-def _print_page(topic: Topic | None, usage: str = "") -> int:
+def _page(topic: DocumentationPage | None, usage: str = "") -> Answer:
     """On a terminal the page is drawn and paged; elsewhere it is the text as it was written."""
     width = terminal_width()
     if topic is None or width is None:
-        print("\n".join(part.rstrip("\n") for part in (usage, topic.text() if topic else "") if part))
-        return DONE
+        return raw("\n".join(part.rstrip("\n") for part in (usage, topic.text() if topic else "") if part))
     from robota.clients.tui.markdown.answer import StreamedAnswer
-    from robota.clients.tui.theme import theme_for
+    from robota.clients.tui.palettes import theme_for
     from robota.workspace.process.pager import page_text
 
     columns = min(width - 1, MAX_COLUMNS)
     drawn = StreamedAnswer(theme_for(os.environ))
-    # What is grey on one terminal is the background of another, so it is not let through; dim can be read on both.
+    # Grey on one terminal is the background of another, so it is dropped; dim text is readable on both.
     rows = [GREY.sub("2", row) for row in (*drawn.feed(topic.text(), columns), *drawn.finish(columns))]
     page_text("\n".join([*usage.splitlines(), *([""] if usage else []), *rows]) + "\n", os.environ)
-    return DONE
+    return ended(DONE)
+
+
+FAMILY: Final = Family(
+    name="help",
+    about="Show the help overview, a command, or a documentation page.",
+    main=ProgramVerb("help", "", Topic, explain),
+)

@@ -1,4 +1,4 @@
-"""The whole command line as plain data, read from the parsers that run it."""
+"""The complete command line as plain data, read from the argument parsers themselves."""
 
 import argparse
 from typing import Final
@@ -31,7 +31,7 @@ class OptionShape(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandShape(msgspec.Struct, frozen=True, kw_only=True):
-    """A command: its options, its actions, and the words that may stand behind it."""
+    """A command: its options, its actions, and the words that may follow it."""
 
     name: str
     help: str

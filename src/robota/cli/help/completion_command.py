@@ -1,12 +1,15 @@
 """`robota completion SHELL`: what a shell needs to complete the words of `robota`."""
 
 import sys
-from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final, Literal
 
-from robota.cli.command_parser import CommandParser
+import msgspec
+
 from robota.cli.help.command_shapes import main_shape
 from robota.cli.help.shell_completion import SHELLS
+from robota.commands.verb import Answer, Family, ProgramVerb, raw
+from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Positional
 
 HOW_TO_USE: Final = {
     "bash": 'eval "$(robota completion bash)"    # in ~/.bashrc',
@@ -15,19 +18,22 @@ HOW_TO_USE: Final = {
 }
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `robota completion …`."""
-    shell = parser().read(argv).shell
-    print(SHELLS[shell](main_shape()), end="")
+class CompletedShell(msgspec.Struct, frozen=True):
+    """The shell to complete in."""
+
+    shell: Annotated[Literal["bash", "zsh", "fish"], Positional("SHELL", "bash, zsh or fish")]
+
+
+def print_script(host: VerbHost, args: CompletedShell) -> Answer:
+    """The script; at a terminal, also how to use it."""
     if sys.stdout.isatty():
-        print(f"robota: to use it: {HOW_TO_USE[shell]}", file=sys.stderr)
-    return 0
+        host.tell(f"to use it: {HOW_TO_USE[args.shell]}")
+    return raw(SHELLS[args.shell](main_shape()).removesuffix("\n"))
 
 
-def parser() -> CommandParser:
-    """The argument parser of `robota completion`."""
-    about = "Print a completion script for the commands and options of this version."
-    ways = "; ".join(HOW_TO_USE.values())
-    parser = CommandParser(prog="robota completion", description=about, epilog=f"To enable it: {ways}")
-    parser.add_argument("shell", choices=tuple(SHELLS), metavar="SHELL", help="bash, zsh or fish")
-    return parser
+FAMILY: Final = Family(
+    name="completion",
+    about="Print a completion script for the commands and options of this version. "
+    f"To enable it: {'; '.join(HOW_TO_USE.values())}",
+    main=ProgramVerb("completion", "", CompletedShell, print_script),
+)

@@ -1,4 +1,4 @@
-"""`robota --help`: what one needs first, on two screens of 80 columns and 24 rows; the rest by name."""
+"""`robota --help`: the essentials, on two screens of 80 columns and 24 rows, and where to find the rest."""
 
 from typing import Final
 
@@ -18,13 +18,13 @@ EXAMPLES: Final = (
     'robota -p "fix it" --permission-mode acceptEdits --max-turns 20',
     'robota -p "list the endpoints" --json-schema schema.json > endpoints.json',
 )
-# The options that most people need, in their words; `robota help options` has all of them in full.
+# The most common options, described briefly; `robota help options` explains all of them.
 OPTIONS: Final = (
     ("-p, --print", "run the prompt, print the answer, exit"),
     ("-c, --continue", "continue the most recent session in this directory"),
     ("-r, --resume [SESSION]", "resume a session; without a name, choose from a list"),
     ("--model MODEL", "model to use (robota models lists them)"),
-    ("--permission-mode MODE", "plan, default, acceptEdits or bypassPermissions"),
+    ("--permission-mode MODE", "plan, default, acceptEdits, confined or bypassPermissions"),
     ("--allowed-tools RULES", "calls that run without asking: 'Bash(pytest *)'"),
     ("--output-format FORMAT", "text, json, stream-json or messages (with -p)"),
     ("--cwd DIR", "directory to work in"),

@@ -1,4 +1,4 @@
-"""The pages of the documentation, which are installed with the program."""
+"""The documentation pages, which are installed with the program."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from robota.cli.subcommands import SUBCOMMANDS
 
 # What `robota help` lists instead of explaining.
 LISTS: Final = ("commands", "options", "topics")
-# In a wheel the pages stand inside the package; in a checkout beside it.
+# A wheel contains the pages in the package; in a checkout they are beside it.
 INSTALLED: Final = Path(robota.__path__[0]) / "docs"
 CHECKOUT: Final = Path(robota.__path__[0]).parents[1] / "docs"
 TITLE: Final = re.compile(r"^#\s+(.+)$", re.MULTILINE)
@@ -19,7 +19,7 @@ PICTURE: Final = re.compile(r"^!\[[^\]]*\]\([^)]*\)\n+", re.MULTILINE)
 LINK: Final = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]*\)")
 
 
-class Topic(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentationPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page and the word it is asked for by."""
 
     name: str
@@ -36,12 +36,12 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
         return heading[1].strip() if heading else self.name
 
 
-def topics() -> dict[str, Topic]:
+def topics() -> dict[str, DocumentationPage]:
     """All pages by name; one in a directory is named with it, as `recipes/ci`. Nothing if they were not installed."""
     directory = INSTALLED if INSTALLED.is_dir() else CHECKOUT
     paths = sorted(directory.rglob("*.md"))
     names = (path.relative_to(directory).with_suffix("").as_posix() for path in paths)
-    return {name: Topic(name=name, path=path) for name, path in zip(names, paths, strict=True)}
+    return {name: DocumentationPage(name=name, path=path) for name, path in zip(names, paths, strict=True)}
 
 
 def help_words() -> list[str]:
@@ -49,8 +49,8 @@ def help_words() -> list[str]:
     return [*dict.fromkeys([*SUBCOMMANDS, *topics(), *LISTS])]
 
 
-def topic_named(name: str) -> Topic | None:
-    """The page that is meant: by its whole name, by the last part of it, or in the singular."""
+def topic_named(name: str) -> DocumentationPage | None:
+    """The page with this name. Its last part, or the singular, is enough."""
     by_name = topics()
     key = name.lower().removesuffix(".md")
     if key in by_name:

@@ -10,20 +10,21 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from robota.app.session import OpenSession, open_session
-from robota.cli.command_parser import CommandParser
 from robota.cli.questions import at_terminal
 from robota.cli.run.conversation import can_draw, converse_here
 from robota.cli.verb_command import run_family
 from robota.clients.headless.client import run_headless
 from robota.clients.headless.options import HeadlessOptions
 from robota.commands.families import rewinding, sessions
+from robota.commands.verb import Answer, Family, ProgramVerb, WrongArguments, ended
+from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Positional
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.profile import Profile
 from robota.protocol.permission_mode import PermissionMode
@@ -55,21 +56,26 @@ Any server with an OpenAI-compatible API works; --api-key-env NAME names the var
 """
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `robota demo`."""
-    directory: Path | None = parser().parse_args(argv).directory
-    if directory is None:
-        return _without_a_trace()
+class Directory(msgspec.Struct, frozen=True):
+    """Where the project is."""
+
+    directory: Annotated[str | None, Positional("DIR", "create the project here and keep it, with its session")] = None
+
+
+def run_demo(host: VerbHost, args: Directory) -> Answer:
+    """Run it in the directory, or without a trace."""
+    if args.directory is None:
+        return ended(run_without_a_trace())
+    directory = Path(args.directory)
     if directory.exists() and any(directory.iterdir()):
-        print(f"robota: {directory} is not empty, so nothing was written. Choose a new directory.", file=sys.stderr)
-        return 2
+        raise WrongArguments(f"{directory} is not empty, so nothing was written. Choose a new directory.")
     directory.mkdir(parents=True, exist_ok=True)
     code = _run(directory.absolute())
     print(f"\nThe project is in {directory}. To look at what happened: cd {shlex.quote(str(directory))}")
-    return code
+    return ended(code)
 
 
-def _without_a_trace() -> int:
+def run_without_a_trace() -> int:
     """Run it in a temporary directory with a separate user directory, and show that its changes can be undone."""
     directory = Path(tempfile.mkdtemp(prefix="robota-demo-"))
     project = directory / "shop"
@@ -92,14 +98,6 @@ def _run(project: Path) -> int:
 
 def _is_attended() -> bool:
     return at_terminal() and can_draw(os.environ)
-
-
-def parser() -> CommandParser:
-    """The argument parser of `robota demo`."""
-    about = "Run a real task on the built-in scripted model, in a sample project. No key, no network."
-    parser = CommandParser(prog="robota demo", description=about)
-    parser.add_argument("directory", nargs="?", type=Path, help="create the project here and keep it, with its session")
-    return parser
 
 
 async def _attended_demo(project: Path) -> int:
@@ -183,3 +181,10 @@ async def _shell(command: str, cwd: Path) -> str:
     if outcome.exit_code != 0:
         print(f"robota: {command!r} failed; continuing without it.\n{outcome.output_head}", file=sys.stderr)
     return outcome.output_head.rstrip("\n")
+
+
+FAMILY: Final = Family(
+    name="demo",
+    about="Run a real task on the built-in scripted model, in a sample project. No key, no network.",
+    main=ProgramVerb("demo", "", Directory, run_demo),
+)

@@ -1,4 +1,4 @@
-"""What is being written in the input, in a file of the user: `kill -9` or a power failure does not lose it."""
+"""Stores the text being typed in a file, so that `kill -9` or a power failure does not lose it."""
 
 import contextlib
 import fcntl

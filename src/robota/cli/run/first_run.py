@@ -40,9 +40,9 @@ def set_up_now(env: Mapping[str, str], root: Path) -> int | None:
     except Cancelled:
         return CANCELLED
     if wish == OFFERS.index(SEE_DEMO):
-        from robota.cli.run.demo import main
+        from robota.cli.run.demo import run_without_a_trace
 
-        return main([])
+        return run_without_a_trace()
     return configure(env) or None
 
 

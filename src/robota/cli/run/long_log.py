@@ -65,8 +65,8 @@ def _show(tail: LogTail, env: Mapping[str, str], *, draws: bool) -> bool:
     older = 0 if tail.is_whole else UNKNOWN_OLDER
     past = PastConversation(rows=root.messages, calls=past_calls(root.messages, root.calls), older=older)
     if draws:
+        from robota.clients.tui.palettes import theme_for
         from robota.clients.tui.scrollback import Scrollback
-        from robota.clients.tui.theme import theme_for
 
         width = os.get_terminal_size(sys.stdout.fileno()).columns
         scrollback = Scrollback(theme_for(env), lambda: width)

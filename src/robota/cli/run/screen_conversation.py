@@ -9,7 +9,6 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
-from robota.app.session import OpenSession
 from robota.cli.run.prompt_file import PromptFile
 from robota.clients.terminal.editor import EditText
 from robota.clients.terminal.width import wrapped
@@ -17,19 +16,29 @@ from robota.clients.tui.app import ScreenSetup, converse_on_screen
 from robota.clients.tui.attached_files import AttachedImage, DroppedFile, NotAttached
 from robota.clients.tui.file_links import FileAddress, no_links
 from robota.clients.tui.flows.status_report import StatusTimes, StatusWorktree
+from robota.clients.tui.greeting import Greeting, greeting_rows
+from robota.clients.tui.key_table import USUAL
+from robota.clients.tui.palettes import no_own_themes, palette_for, theme_for, theme_wanted
 from robota.clients.tui.status_line import StatusSetup
-from robota.clients.tui.theme import Role, Theme, palette_for, theme_for, theme_wanted
+from robota.clients.tui.theme import Role, Theme
 from robota.clients.view.model import ViewModel
 from robota.config.durable_file import read_file
 from robota.config.paths import user_directory
-from robota.protocol.appearance import ON_ANY_BACKGROUND, Appearance, ThemeName
+from robota.protocol.appearance import ON_ONE_BACKGROUND, Appearance, ThemeName
 from robota.protocol.port import SessionPort
-from robota.protocol.slash_commands import SessionWanted
+from robota.protocol.slash_commands import NextStep
+from robota.serving.shown_session import ShownSession
+from robota.version import VERSION
 
 if TYPE_CHECKING:
-    from robota.cli.run.draft_file import DraftFile
-    from robota.clients.terminal.guard import StartGuard
+    from collections.abc import Awaitable, Callable
 
+    from robota.cli.run.draft_file import DraftFile
+    from robota.cli.run.own_appearance import OwnAppearance
+    from robota.clients.terminal.guard import StartGuard
+    from robota.clients.tui.personal.own_theme import OwnThemes
+
+MAX_KEPT_LENGTH: Final = 20_000  # a longer prompt of the command line is a file rather than something typed
 SHORT_HASH: Final = 7
 UNSENT: Final = "unsent"
 MAX_PATH_LENGTH: Final = 8192
@@ -39,37 +48,66 @@ SWITCH_INTERVAL_S: Final = 0.001
 
 
 async def converse_drawn(
-    session: SessionPort, opened: OpenSession, prompt: str | None, edit: EditText, start_guard: "StartGuard"
-) -> int | SessionWanted:
+    session: SessionPort,
+    shown: ShownSession,
+    prompt: str | None,
+    edit: EditText,
+    start_guard: "StartGuard",
+    open_inbox: "Callable[[], Awaitable[None]]",
+) -> int | NextStep:
     """Talk until the user leaves; returns the exit code, or the session to continue with."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     env = os.environ
-    chosen = opened.settings.values.theme or ThemeName.AUTO
-    theme = theme_for(env, chosen)
-    prompts = PromptFile(user_directory(os.environ) / "prompts.jsonl", str(opened.options.cwd))
-    open_drafts = cache(partial(_drafts, opened.options.cwd))
+    chosen = shown.values.theme or ThemeName.AUTO
+    own = _own_appearance(chosen, env)
+    themes = no_own_themes if own is None else own.themes
+    theme = theme_for(env, chosen, themes)
+    prompts = PromptFile(user_directory(os.environ) / "prompts.jsonl", str(shown.cwd))
+    open_drafts = cache(partial(_drafts, shown.cwd))
     # Before the history is read: older drafts become part of it.
     left_draft = open_drafts().take_left(prompts.add) if (user_directory(env) / UNSENT).is_dir() else ""
+    if prompt is not None and len(prompt) <= MAX_KEPT_LENGTH:
+        prompts.add(prompt)
     setup = ScreenSetup(
         theme=theme,
         edit=edit,
-        git_branch=lambda: git_branch(opened.options.cwd),
+        open_inbox=open_inbox,
+        git_branch=lambda: git_branch(shown.cwd),
         prompts=prompts.read(),
         on_prompt=prompts.add,
         left_draft=left_draft,
         open_drafts=open_drafts,
-        greeting=tuple(greeting(opened, theme)),
-        is_past_shown=opened.is_past_shown,
+        greeting=(*greeting(shown, theme), *_problem_rows(own, theme)),
+        is_past_shown=shown.is_past_shown,
         has_vi_keys=os.environ.get("ROBOTA_KEYS") == "vi",
-        palette=lambda wanted, background: palette_for(env, wanted.theme, background),
-        asks_background=_may_ask_background(env),
-        status=status_setup(opened, env),
-        look_at_file=lambda path: _look_at(path, opened.options.cwd),
-        read_clipboard=lambda: _read_clipboard(opened.options.cwd),
-        file_address=_file_addresses(opened.options.cwd) if _knows_links(env) else no_links,
+        bindings=USUAL if own is None else own.bindings,
+        palette=lambda wanted, background: palette_for(env, wanted.theme, background, themes),
+        asks_background=_may_ask_background(env, themes),
+        status=status_setup(shown, env),
+        look_at_file=lambda path: _look_at(path, shown.cwd),
+        read_clipboard=lambda: _read_clipboard(shown.cwd),
+        file_address=_file_addresses(shown.cwd) if _knows_links(env) else no_links,
         start_guard=start_guard,
+        notify_by=shown.values.notifications,
     )
     return await converse_on_screen(session, prompt, setup)
+
+
+def _own_appearance(chosen_theme: str, env: Mapping[str, str]) -> "OwnAppearance | None":
+    """What files of the user change; most have none, and then nothing is loaded for them."""
+    place = user_directory(env)
+    if chosen_theme in set(ThemeName) and not any(map(os.path.lexists, (place / "themes", place / "keybindings.json"))):
+        return None
+    from robota.cli.run.own_appearance import own_appearance
+
+    return own_appearance(chosen_theme, env)
+
+
+def _problem_rows(own: "OwnAppearance | None", theme: Theme) -> list[str]:
+    problems = () if own is None else own.problems
+    width = get_terminal_size().columns
+    rows = (row for each in problems for row in wrapped(f"! {each}", width, "  ").split("\n"))
+    return [theme.paint(row, Role.WARNING) for row in rows]
 
 
 def _drafts(cwd: Path) -> "DraftFile":
@@ -78,57 +116,57 @@ def _drafts(cwd: Path) -> "DraftFile":
     return DraftFile(user_directory(os.environ) / UNSENT, str(cwd))
 
 
-def _may_ask_background(env: Mapping[str, str]) -> bool:
+def _may_ask_background(env: Mapping[str, str], own_themes: "OwnThemes") -> bool:
     """Whether to ask the terminal for its background: not if the answer is unused, nor on the Linux console."""
-    is_decided = env.get("NO_COLOR") or theme_wanted(env, ThemeName.AUTO) not in ON_ANY_BACKGROUND
+    is_decided = env.get("NO_COLOR") or theme_wanted(env, ThemeName.AUTO, own_themes) in ON_ONE_BACKGROUND
     return not is_decided and env.get("TERM") != "linux"
 
 
-def greeting(opened: OpenSession, theme: Theme) -> Iterator[str]:
-    """The lines at the start: model, workspace, permission mode, hints; only the first if a session is continued."""
-    options = opened.options
-    going_on = "  session continued" if opened.is_past_shown else ""
-    yield theme.paint("Robota", Role.BOLD) + theme.paint(f"  {options.model}{going_on}", Role.DIM)
-    if opened.is_past_shown:
-        return
-    lines = (
-        f"  workspace {options.cwd}",
-        f"  permission mode {options.permission_mode.value} (Shift+Tab to change)",
-        "  Describe a task to start. Type / for commands, ? for keys.",
+def greeting(shown: ShownSession, theme: Theme) -> Iterator[str]:
+    """The rows at the start."""
+    facts = Greeting(
+        version=VERSION,
+        model=shown.model,
+        directory=_below_home(shown.cwd),
+        permission_mode=shown.permission_mode.value,
+        is_continued=shown.is_past_shown,
     )
-    columns = get_terminal_size().columns
-    for line in lines:
-        yield from (theme.paint(row, Role.DIM) for row in wrapped(line, columns + 1, "    ").split("\n"))
+    return greeting_rows(facts, theme, get_terminal_size().columns)
 
 
-def status_setup(opened: OpenSession, env: Mapping[str, str]) -> StatusSetup:
+def _below_home(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)
+
+
+def status_setup(shown: ShownSession, env: Mapping[str, str]) -> StatusSetup:
     """The content of the status line according to the settings."""
-    values = opened.settings.values
+    values = shown.values
     now = Appearance(
-        theme=values.theme or ThemeName.AUTO,
+        theme=values.theme or ThemeName.AUTO.value,
         has_status_line=values.statusline.enabled,
         shows_git_branch=values.statusline.git_branch,
         reduces_motion=values.prefers_reduced_motion or env.get("ROBOTA_REDUCED_MOTION", "0") not in ("", "0"),
     )
-    code = opened.code
+    code = shown.code
     if values.status_line is None or code is None:
         return StatusSetup(appearance=now)
     from robota.app.protection.outside_code import status_program
 
-    command = status_program(values.status_line.command, opened.options.cwd)
+    command = status_program(values.status_line.command, shown.cwd)
 
     async def run(view: ViewModel, times: StatusTimes) -> str:
         from robota.cli.run.status_command import StatusProgram, status_output
 
-        program = StatusProgram(command=command, code=code, worktree=_worktree_of(opened))
+        program = StatusProgram(command=command, code=code, worktree=_worktree_of(shown))
         return await status_output(program, view, times, env)
 
     return StatusSetup(appearance=now, run=run)
 
 
-def _worktree_of(opened: OpenSession) -> StatusWorktree | None:
+def _worktree_of(shown: ShownSession) -> StatusWorktree | None:
     """The worktree of the session; None if it works in the directory that stores it."""
-    cwd, kept_in = opened.options.cwd, opened.kept_in
+    cwd, kept_in = shown.cwd, shown.kept_in
     if cwd == kept_in:
         return None
     top = next((directory for directory in (cwd, *cwd.parents) if (directory / ".git").exists()), cwd)

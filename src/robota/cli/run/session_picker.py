@@ -8,10 +8,10 @@ from typing import Final
 
 from robota.clients.tui.pages.browser import BrowsedList
 from robota.clients.tui.pages.contents import preview_rows
+from robota.clients.tui.palettes import theme_for
 from robota.clients.tui.screen.full_screen import FullScreen
 from robota.clients.tui.screen.output import FrameOutput
 from robota.clients.tui.screen.terminal_input import TerminalReports
-from robota.clients.tui.theme import theme_for
 from robota.commands.stored_sessions import newest_rows_of
 from robota.log.catalogue.catalogue import CataloguedSession
 from robota.protocol.commands import Refused

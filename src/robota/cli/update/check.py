@@ -5,7 +5,6 @@ its result is shown by the next session.
 """
 
 import asyncio
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from robota.cli.update.versions import is_newer, newest, versions_in
+from robota.cli.update.versions import PACKAGE, is_newer, newest, versions_in
 from robota.config.durable_file import read_file
 from robota.config.errors import ConfigError
 from robota.config.paths import user_directory
@@ -24,13 +23,11 @@ from robota.config.settings.schema import UpdateCheck
 from robota.config.transaction import transaction
 from robota.version import VERSION
 
-PACKAGE: Final = "robota"
 CACHE_NAME: Final = "update-check.json"
 CACHE_LIFETIME_MS: Final = 24 * 60 * 60 * 1000
 REQUEST_TIMEOUT_S: Final = 1.5
 # By then the first screen is drawn; an earlier check would compete with it for the processor.
 CHECK_DELAY_S: Final = 1.0
-UPDATE_COMMAND: Final = f"pip install --upgrade {PACKAGE}"
 DISABLING_VARIABLES: Final = ("CI", "DO_NOT_TRACK")
 SIMPLE_INDEX_TYPES: Final = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 
@@ -45,15 +42,11 @@ class UpdateCheckResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     error_message: str | None = None
 
 
-def check_now(env: Mapping[str, str]) -> int:
-    """`--check-update`: check now, regardless of the cache, and print the result."""
+def check_now(env: Mapping[str, str]) -> UpdateCheckResult:
+    """Check now, regardless of the cache."""
     result = _check(env, load_settings(None, env).values.update_check, _now_ms())
     _cache_result(env, result)
-    if result.error_message is not None:
-        print(f"robota: could not check for a newer version: {result.error_message}", file=sys.stderr)
-        return 1
-    print(_notice(result) or f"Robota {VERSION} is the newest version.")
-    return 0
+    return result
 
 
 def start_up_notice(env: Mapping[str, str], settings: UpdateCheck) -> str | None:
@@ -67,7 +60,7 @@ def start_up_notice(env: Mapping[str, str], settings: UpdateCheck) -> str | None
         timer = Timer(CHECK_DELAY_S, lambda: _cache_result(env, _check(env, settings, now_ms)))
         timer.daemon = True
         timer.start()
-    return _notice(result) if result is not None else None
+    return newer_version(result) if result is not None else None
 
 
 def _check(env: Mapping[str, str], settings: UpdateCheck, now_ms: int) -> UpdateCheckResult:
@@ -119,11 +112,15 @@ def _credentials(index: str) -> tuple[str, ...]:
     return tuple(part for part in (parts.password, parts.username) if part)
 
 
-def _notice(result: UpdateCheckResult) -> str | None:
+def newer_version(result: UpdateCheckResult) -> str | None:
+    """A line about the newer version that was found, with the command that installs it."""
     latest = result.latest_version
     if latest is None or not is_newer(latest, VERSION):
         return None
-    return f"Robota {latest} is available (this is {VERSION}). To update: {UPDATE_COMMAND}"
+    # Slow: it reads the metadata of the installed package.
+    from robota.cli.update.installation import update_command
+
+    return f"Robota {latest} is available (this is {VERSION}). To update: {update_command()}"
 
 
 def _cached_result(env: Mapping[str, str]) -> UpdateCheckResult | None:

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+PACKAGE: Final = "robota"
 RELEASE: Final = r"\d+(?:\.\d+)*(?:\.?post\d+)?"
 
 # The release numbers, whether it is final (a pre-release comes before its release), and the post-release number.

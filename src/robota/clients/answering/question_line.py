@@ -6,21 +6,26 @@ from typing import Final, assert_never
 from robota.clients.answering.yes_or_no import is_clear_no, is_clear_yes
 from robota.protocol.asks.answer import Answer, Approve, Reject, Say
 from robota.protocol.asks.ask import (
+    EDITED_PLAN,
     CompletionAsk,
     FailureAsk,
     LimitAsk,
     LimitKind,
     MistakesAsk,
+    PlanAsk,
     QuestionAsk,
     ResumeAsk,
     SuggestedAnswer,
 )
+from robota.text.counted import counted
 
 # Nothing runs at these asks, so the user may run a command.
 AT_REST: Final = (CompletionAsk, ResumeAsk)
 # A Markdown image is not a command.
 SHELL_LINE: Final = r"(?s)\s*!(?!\[[^\]\n]*\]\()\s*(?P<command>\S.*)"
 NUMBER_OR_WORDS: Final = "  Type a number, or an answer of your own."
+FIRST_IS_TAKEN: Final = "  If nobody answers, 1 is taken after {}."
+PLAN_ANSWERS: Final = f'  Type a number, what to change, or "{EDITED_PLAN}" and the plan as you want it.'
 STOPPED_ALREADY: Final = (
     "Nothing is running, and the conversation is kept. Type what to do next, or /clear to start a new conversation."
 )
@@ -29,8 +34,8 @@ TalkAsk = QuestionAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | Re
 
 def shell_command(typed: str) -> str | None:
     """The command line of `!command`, which the user runs directly; None if the text is not one."""
-    found = re.fullmatch(SHELL_LINE, typed) if typed.lstrip().startswith("!") else None
-    return None if found is None else found["command"].rstrip()
+    match = re.fullmatch(SHELL_LINE, typed) if typed.lstrip().startswith("!") else None
+    return None if match is None else match["command"].rstrip()
 
 
 def words_for(asked: TalkAsk, stop: str = "type n") -> list[str]:
@@ -38,7 +43,10 @@ def words_for(asked: TalkAsk, stop: str = "type n") -> list[str]:
     match asked:
         case QuestionAsk():
             numbered = [f"  {number} {_offered(each)}" for number, each in enumerate(asked.suggestions, start=1)]
-            return [f"? {asked.question}", *numbered, *([NUMBER_OR_WORDS] if numbered else [])]
+            hint = PLAN_ANSWERS if isinstance(asked, PlanAsk) else NUMBER_OR_WORDS
+            limit = asked.default_after_s
+            timed = [] if limit is None else [FIRST_IS_TAKEN.format(counted(round(limit), "second"))]
+            return [f"? {asked.question}", *numbered, *([hint] if numbered else []), *timed]
         case LimitAsk():
             what = f"{asked.count:g} requests" if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
             return [f"! The limit of {what} is reached. Type y to allow the same amount again, or {stop} to stop."]

@@ -6,22 +6,20 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
+from robota.protocol.connection.message_processor import MessageProcessor
 from robota.protocol.events import (
     Event,
     MessageCreated,
     MessageUpdated,
     PartialMessage,
     State,
-    TaskCompleted,
     TaskEvent,
-    TaskModeSwitched,
     TextDelta,
     Thinking,
     ToolCallDelta,
 )
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
-from robota.protocol.state import StateTracker
 
 # Pieces of one row: the row itself follows.
 PIECES: Final = (TextDelta, PartialMessage, ToolCallDelta, Thinking)
@@ -42,49 +40,29 @@ class EventDescriptions:
     """
 
     def __init__(self) -> None:
-        self._tracker = StateTracker()
+        self._processor = MessageProcessor()
 
     def of(self, event: Event) -> Iterator[dict[str, Any]]:
-        """The event, then derived events: `stateChange`, `waitingForInput`, `modeChanged`, `taskCompleted`."""
+        """The event, followed by what a client derives from it: `stateChange`, `waitingForInput` …."""
         if isinstance(event, PIECES):
             return
-        before = self._tracker.info
+        store = self._processor.store
+        before = store.agent_state
+        told = tuple(self._processor.process(event))
+        after, messages = store.agent_state, store.messages
         described: dict[str, Any] = {"event": event.__struct_config__.tag}
         if isinstance(event, TaskEvent):
             described["taskId"] = event.task_id
-        row = self._follow(event)
-        after = self._tracker.info
-        if row is not None or isinstance(event, State):
+        if isinstance(event, State | MessageCreated | MessageUpdated):
             described |= {
-                "messageCount": len(self._tracker.messages),
-                "lastMessage": _kind(self._tracker.messages[-1]) if self._tracker.messages else None,
+                "messageCount": len(messages),
+                "lastMessage": _kind(messages[-1]) if messages else None,
                 "stateTransition": f"{before.state} → {after.state}",
                 "currentAsk": after.current_ask,
                 "isWaitingForInput": after.is_waiting_for_input,
             }
         yield described
-        if after.state is not before.state:
-            yield {"emit": "stateChange", "previousState": before.state, "state": after.state}
-        if after.is_waiting_for_input and after.current_ask not in (None, before.current_ask):
-            yield {"emit": "waitingForInput", "ask": after.current_ask, "requiredAction": after.required_action}
-        if isinstance(event, TaskModeSwitched):
-            yield {"emit": "modeChanged", "previousMode": event.previous_mode, "currentMode": event.mode}
-        if isinstance(event, TaskCompleted):
-            yield {"emit": "taskCompleted", "success": True, "tokenUsage": msgspec.to_builtins(event.token_usage)}
-
-    def _follow(self, event: Event) -> Message | None:
-        match event:
-            case State():
-                self._tracker.replace(event.state.cline_messages)
-            case MessageCreated():
-                self._tracker.created(event.message)
-                return event.message
-            case MessageUpdated():
-                self._tracker.updated(event.message)
-                return event.message
-            case _:
-                pass
-        return None
+        yield from (msgspec.to_builtins(each) for each in told)
 
 
 def _kind(message: Message) -> str:

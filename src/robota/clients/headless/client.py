@@ -9,7 +9,7 @@ import msgspec
 
 from robota.clients.headless import exit_codes
 from robota.clients.headless.formats import Printer, printer_for
-from robota.clients.headless.options import HeadlessOptions
+from robota.clients.headless.options import AnswerAsk, HeadlessOptions
 from robota.clients.headless.outcome import (
     Interruption,
     RunOutcome,
@@ -112,11 +112,14 @@ class HeadlessRun:
         self._interruption: Interruption | None = None
         self._lost: OutputLost | None = None
         self._handing_over: asyncio.Task[None] | None = None
+        self._answering: dict[int, asyncio.Task[None]] = {}  # by the ask; agents may ask at the same time
         self._refusal: Refused | None = None
         self._command_outcome: CommandOutcome | None = None  # of a finished slash command
         self._newest_before: int | None = None
         self._prompt_ts: int | None = None
         self._task_id: str | None = None  # the task of the prompt
+        self._runs_command = False  # there is no receipt yet
+        self._waits_for_command = False  # the task has ended its turn, but the command goes on
 
     async def until_end(self, task: Opening) -> None:
         """Return when the task has ended, or a second signal says not to wait for that."""
@@ -127,7 +130,7 @@ class HeadlessRun:
                 if ended.done():
                     ended.result()
         finally:
-            for job in (following, self._handing_over, *self._cancelling):
+            for job in (following, self._handing_over, *self._cancelling, *self._answering.values()):
                 if job is not None:
                     job.cancel()
 
@@ -139,6 +142,11 @@ class HeadlessRun:
         self._interruption = Interruption(exit_code=exit_codes.SIGNAL_BASE + number, signal_name=number.name)
         self._start_cancel()
 
+    def cancel(self) -> None:
+        """Interrupt the task because the client wants it, not a signal. Its result says that it was cancelled."""
+        if not self._cancelling:
+            self._start_cancel()
+
     def report(self, unsaved: str | None = None) -> int:
         """Print the result and return the exit code; `OutputLost` if it cannot be printed.
 
@@ -149,7 +157,7 @@ class HeadlessRun:
         outcome = self._checked(self._outcome())
         if unsaved is not None:
             outcome = not_saved(outcome, unsaved)
-        self._printer.finish(result_of(outcome, self._tally))
+        self._printer.finish(result_of(outcome, self._tally, self._options.show_call))
         return outcome.exit_code
 
     def problem_with_answer(self) -> str | None:
@@ -185,6 +193,7 @@ class HeadlessRun:
             if self._cancelling:
                 return
             # Events may arrive before it is accepted, such as a notice about what it waits for.
+            self._runs_command = isinstance(task, RunSlashCommand)
             self._handing_over = asyncio.create_task(self._hand_over(task))
             await self._follow_task(events, task)
         finally:
@@ -203,6 +212,9 @@ class HeadlessRun:
         elif receipt.outcome is not None and not isinstance(receipt.outcome, CommandStarted):
             self._command_outcome = receipt.outcome
             self._leave()
+        elif self._waits_for_command:
+            self._leave()
+        self._runs_command = False
 
     async def _follow_task(self, events: AsyncIterator[Event], opening: Opening) -> None:
         handlers = self._handlers
@@ -212,7 +224,7 @@ class HeadlessRun:
             self._take(event)
             handlers = self._handlers
             if isinstance(event, MessageCreated | MessageUpdated):
-                if await self._is_end(event.message):
+                if await self._is_end(event.message, event.task_id):
                     return
             elif isinstance(event, TaskAborted | TaskEnded) and self._is_end_of_task(event, opening):
                 return
@@ -226,20 +238,45 @@ class HeadlessRun:
             self._handlers = self._handlers_with({})
             self._start_cancel()
 
-    async def _is_end(self, message: Message) -> bool:
+    async def _is_end(self, message: Message, task_id: str) -> bool:
         """Whether this message ends the run. A request for approval is rejected."""
+        if message.is_answered and (answering := self._answering.pop(message.ts, None)) is not None:
+            answering.cancel()  # another client has answered
         if message.type != "ask" or message.partial is True or message.is_answered or self._is_old(message):
             return False
         info = self._view.agent
-        if info.last_message_ts != message.ts or is_non_blocking_ask(message.ask):
+        is_shown = info.last_message_ts == message.ts and not is_non_blocking_ask(message.ask)
+        is_question = isinstance(ask_of(message), ApprovalAsk | QuestionAsk)
+        if self._options.answer is not None and is_question and (is_shown or self._view.is_asked_beside(message.ts)):
+            self._let_answer(message, task_id, self._options.answer)
+            return False
+        if not is_shown:
             return False
         if info.state in ENDED or isinstance(ask_of(message), QuestionAsk):
-            return True
+            # A command that waits for agents has begun a task that only waits for them, too.
+            self._waits_for_command = self._runs_command
+            return not self._runs_command
         if self._leaves_asks and isinstance(ask_of(message), ApprovalAsk):
             return True
         # Also reached by unknown asks of a newer engine: rejecting allows nothing.
         await self._session.submit(AskResponse(answer=Reject(), ts=message.ts))
         return False
+
+    def _let_answer(self, message: Message, task_id: str, answer: AnswerAsk) -> None:
+        """Events continue to be printed while the answer is awaited."""
+        if message.ts not in self._answering:
+            self._answering[message.ts] = asyncio.create_task(self._answer(message, task_id, answer))
+
+    async def _answer(self, message: Message, task_id: str, answer: AnswerAsk) -> None:
+        try:
+            given = await answer(message, task_id)
+            if given is None:
+                self._leave()
+            else:
+                await self._session.submit(AskResponse(answer=given, ts=message.ts))
+        except Exception as error:  # noqa: BLE001 - a boundary: the caller that waits for the end must get the error
+            if not self._left.done():
+                self._left.set_exception(error)
 
     def _is_end_of_task(self, event: TaskAborted | TaskEnded, opening: Opening) -> bool:
         """Whether our task is over, and not an earlier one of the session or a subtask."""

@@ -64,7 +64,7 @@ def _printer_of_format(options: HeadlessOptions, output: Output, diagnostics: Li
         case OutputFormat.STREAM_JSON:
             from robota.clients.headless.stream_json import StreamJsonPrinter
 
-            return StreamJsonPrinter(output, partials=partials, commands=options.commands)
+            return StreamJsonPrinter(output, options)
         case OutputFormat.MESSAGES:
             from robota.clients.headless.messages_format import MessagesPrinter
 

@@ -9,7 +9,15 @@ from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result
 from robota.clients.terminal.line import Handlers
 from robota.clients.terminal.line_writer import LineWriter
-from robota.protocol.events import MessageCreated, MessageUpdated, Notice, PartialMessage, Sandbox, TextDelta
+from robota.protocol.events import (
+    MessageCreated,
+    MessageUpdated,
+    Notice,
+    PartialMessage,
+    Sandbox,
+    TaskSpawned,
+    TextDelta,
+)
 from robota.protocol.message import Message
 from robota.protocol.state import detect_agent_state, is_request_row
 
@@ -20,7 +28,8 @@ class MessagesPrinter:
     """Prints a row when it is complete, and again when a complete row changes; `ts` identifies the row.
 
     With partials, a streaming row is printed each time it has grown by a sixteenth, so that the output stays
-    proportional to the text and not to its square.
+    proportional to the text and not to its square. The rows of agents are not printed: they have logs of their own, and
+    between these rows they would say that the task is in another state.
     """
 
     def __init__(self, output: Output, diagnostics: LineWriter, *, partials: bool) -> None:
@@ -28,6 +37,7 @@ class MessagesPrinter:
         self._diagnostics = diagnostics
         self._partials = partials
         self._streaming: dict[int, PartialRow] = {}
+        self._agent_tasks: set[str] = set()
 
     @property
     def handlers(self) -> Handlers:
@@ -36,6 +46,7 @@ class MessagesPrinter:
             MessageUpdated: self._row,
             Notice: self._diagnostics.warning,
             Sandbox: self._diagnostics.sandbox,
+            TaskSpawned: self._spawned,
         }
         return {**whole, PartialMessage: self._delta, TextDelta: self._delta} if self._partials else whole
 
@@ -43,8 +54,14 @@ class MessagesPrinter:
         if result.errors is not UNSET:
             self._diagnostics.errors(result.errors)
 
+    def _spawned(self, event: TaskSpawned) -> None:
+        if event.agent_id is not None or event.task_id in self._agent_tasks:
+            self._agent_tasks.add(event.child_task_id)
+
     def _row(self, event: MessageCreated | MessageUpdated) -> None:
         message = event.message
+        if event.task_id in self._agent_tasks:
+            return
         if self._partials and message.partial is True:
             self._streaming[message.ts] = PartialRow(message)
         else:

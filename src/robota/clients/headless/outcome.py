@@ -146,7 +146,7 @@ def command_done(outcome: CommandOutcome) -> RunOutcome:
 def _completed(messages: Sequence[Message], prompt_ts: int | None, last: Message, partial: str) -> RunOutcome:
     """Success only with a complete answer: an empty or truncated one must never look like success."""
     rows = _answer_rows(_last_reply(messages, prompt_ts))
-    text = _joined(rows) or last.text or ""
+    text = _as_paragraphs(rows) or last.text or ""
     if not text.strip() or any(row.interrupted for row in rows):
         stopped = _stopped_by(messages)
         return _failed("hook_stopped" if stopped else "model_error", partial, stopped or NO_ANSWER)
@@ -244,7 +244,7 @@ def _newest_answer(messages: Sequence[Message], prompt_ts: int | None) -> str:
     """The answer in the newest reply, after the prompt, that contains one."""
     while messages and messages[-1].ts != prompt_ts:
         reply = _last_reply(messages, prompt_ts)
-        if text := _joined(_answer_rows(reply)):
+        if text := _as_paragraphs(_answer_rows(reply)):
             return text
         messages = messages[: max(0, len(messages) - len(reply) - 1)]  # also without the row of its request
     return ""
@@ -264,6 +264,6 @@ def _answer_rows(reply: Sequence[Message]) -> Sequence[Message]:
     return completed[-1:] or [row for row in reply if row.say == "text" and row.text]
 
 
-def _joined(rows: Sequence[Message]) -> str:
+def _as_paragraphs(rows: Sequence[Message]) -> str:
     """The texts as paragraphs: the model thought between them."""
     return PARAGRAPH.join(row.text or "" for row in rows)

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
+from robota.clients.headless.options import ShowCall, own_names
 from robota.clients.headless.result import new_message_id
 from robota.protocol.conversation import AssistantTurn, Usage
 from robota.protocol.events import ToolCallDelta
@@ -19,11 +22,13 @@ class ReplyStream:
     """Emits one message at a time and within it one block at a time.
 
     A message starts with its first content, so that a request that fails before leaves nothing. Every message that
-    starts also stops; `stop_reason` is null if the reply was interrupted.
+    starts also stops; `stop_reason` is null if the reply was interrupted. The arguments of a call are one event,
+    because they can be translated only as a whole.
     """
 
-    def __init__(self, emit: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, emit: Callable[[dict[str, Any]], None], show_call: ShowCall = own_names) -> None:
         self._emit = emit
+        self._show_call = show_call
         self.model = ""
         self._forget()
 
@@ -63,9 +68,10 @@ class ReplyStream:
             # Two calls are streamed at once: a stopped block cannot continue. The assistant line has the whole input.
             return
         self._calls.add(call_id)
-        self._turn_to(call_id, {"type": "tool_use", "id": call_id, "name": event.tool, "input": {}})
-        if event.delta:
-            self._block_delta({"type": "input_json_delta", "partial_json": event.delta})
+        name = self._show_call(event.tool, {}).tool
+        self._turn_to(call_id, {"type": "tool_use", "id": call_id, "name": name, "input": {}})
+        self._call_tool = event.tool
+        self._call_json += event.delta
 
     def finish(self, reply: AssistantTurn) -> str | None:
         """End the reply. Returns its id; None if nothing was streamed."""
@@ -84,6 +90,8 @@ class ReplyStream:
         self._rows: dict[int, str] = {}
         self._sent: dict[int, int] = {}
         self._calls: set[str] = set()
+        self._call_tool = ""
+        self._call_json = ""
 
     def _turn_to(self, block: int | str, content_block: dict[str, Any]) -> None:
         if self._open_block == block:
@@ -115,8 +123,19 @@ class ReplyStream:
 
     def _stop_block(self) -> None:
         if self._open_block is not None:
+            if self._call_json:
+                self._block_delta({"type": "input_json_delta", "partial_json": self._shown_arguments()})
             self._open_block = None
+            self._call_json = ""
             self._emit({"type": "content_block_stop", "index": self._index})
+
+    def _shown_arguments(self) -> str:
+        """The arguments of the open call under the printed names; unchanged if they are incomplete."""
+        try:
+            arguments = msgspec.json.decode(self._call_json, type=dict[str, Any])
+        except msgspec.MsgspecError:
+            return self._call_json
+        return msgspec.json.encode(self._show_call(self._call_tool, arguments).input).decode()
 
     def _stop_message(self, stop_reason: str | None, usage: Usage) -> None:
         if self._message_id is not None:

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from robota.clients.headless.options import ShowCall, own_names
 from robota.clients.headless.outcome import ERROR, RunOutcome
 from robota.clients.headless.tally import ModelShare, PermissionDenial, Tally
 from robota.protocol.conversation import Usage
@@ -49,7 +50,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     structured_output: msgspec.Raw | UnsetType = UNSET  # the answer as JSON, with --json-schema
 
 
-def result_of(outcome: RunOutcome, tally: Tally) -> Result:
+def result_of(outcome: RunOutcome, tally: Tally, show_call: ShowCall = own_names) -> Result:
     """The result of a run that had a session."""
     return Result(
         subtype=outcome.subtype,
@@ -62,7 +63,7 @@ def result_of(outcome: RunOutcome, tally: Tally) -> Result:
         usage=tally.usage,
         model_usage={name: _model_usage(share, tally.context_window) for name, share in tally.models.items()},
         total_cost_usd=tally.total_cost,
-        permission_denials=tuple(tally.denials),
+        permission_denials=tuple(_shown_denial(each, show_call) for each in tally.denials),
         terminal_reason=outcome.terminal_reason,
         stop_reason=tally.stop_reason,
         uuid=new_uuid(),
@@ -91,6 +92,11 @@ def failure(message: str, *, session_id: str = "", terminal_reason: str = "turn_
         uuid=new_uuid(),
         errors=(message,),
     )
+
+
+def _shown_denial(denial: PermissionDenial, show_call: ShowCall) -> PermissionDenial:
+    shown = show_call(denial.tool_name, denial.tool_input)
+    return msgspec.structs.replace(denial, tool_name=shown.tool, tool_input=shown.input)
 
 
 def _model_usage(share: ModelShare, context_window: int | None) -> ModelUsage:

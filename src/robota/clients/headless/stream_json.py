@@ -1,16 +1,20 @@
 """`--output-format stream-json`: one object per line, from `system/init` to `result`."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from robota.clients.headless.options import HeadlessOptions, ShowCall, own_names
 from robota.clients.headless.output import Output
 from robota.clients.headless.reply_stream import ReplyStream
 from robota.clients.headless.result import Result, new_message_id, new_uuid
 from robota.clients.terminal.line import Handlers
-from robota.protocol.conversation import AssistantBlock, AssistantTurn, ThinkingBlock, ToolResultBlock
+from robota.protocol.conversation import AssistantBlock, AssistantTurn, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from robota.protocol.events import (
+    BackgroundGroups,
+    BackgroundTasks,
     ContextReduced,
     McpServerStatus,
     MessageCreated,
@@ -21,6 +25,7 @@ from robota.protocol.events import (
     Sandbox,
     SessionState,
     State,
+    TaskSpawned,
     TextDelta,
     ToolCallDelta,
     ToolEnd,
@@ -28,24 +33,32 @@ from robota.protocol.events import (
     TurnResults,
 )
 from robota.protocol.slash_commands import CommandSource, SlashCommandInfo
+from robota.protocol.views import TerminalView
 from robota.version import VERSION
+
+if TYPE_CHECKING:
+    from robota.clients.headless.background_lines import BackgroundChanges
 
 LEFT_OUT: Final = "Older parts of the conversation were left out to fit the model's context window."
 
 
 class StreamJsonPrinter:
-    """Prints turns, tool results and notices; deltas only if `partials`."""
+    """Prints turns, tool results and notices, and deltas if the options ask for them."""
 
-    def __init__(
-        self, output: Output, *, partials: bool, commands: Callable[[], Sequence[SlashCommandInfo]] = tuple
-    ) -> None:
+    def __init__(self, output: Output, options: HeadlessOptions) -> None:
         self._output = output
-        self._commands = commands
+        self._commands = options.commands
+        self._show_call = options.show_call
+        self._version = options.agent_version
+        self._failed_commands: set[str] = set()
         self._session_id = ""
         self._has_begun = False
         self._first: SessionState | None = None
         self._held: list[dict[str, Any]] = []
-        self._stream = ReplyStream(self._stream_event) if partials else None
+        self._has_partials = options.include_partial_messages
+        self._streams: dict[str | None, ReplyStream] = {}  # by the call that started an agent; None for the rest
+        self._callers: dict[str, str] = {}  # of the tasks of agents
+        self._background: BackgroundChanges | None = None
 
     @property
     def handlers(self) -> Handlers:
@@ -58,30 +71,30 @@ class StreamJsonPrinter:
             ContextReduced: self._context_reduced,
             Notice: self._notice,
             Sandbox: self._sandbox,
+            TaskSpawned: self._spawned,
+            BackgroundTasks: self._background_tasks,
+            BackgroundGroups: self._background_groups,
         }
-        stream = self._stream
-        if stream is None:
+        if not self._has_partials:
             return lines
         deltas: Handlers = {
-            MessageCreated: lambda event: stream.row_created(event.message),
-            MessageUpdated: lambda event: stream.row_updated(event.message),
-            PartialMessage: lambda event: stream.row_delta(event.ts, event.delta),
-            TextDelta: lambda event: stream.row_delta(event.ts, event.delta),
-            ToolCallDelta: stream.call_delta,
+            MessageCreated: lambda event: self._stream_of(event.task_id).row_created(event.message),
+            MessageUpdated: lambda event: self._stream_of(event.task_id).row_updated(event.message),
+            PartialMessage: lambda event: self._stream_of(event.task_id).row_delta(event.ts, event.delta),
+            TextDelta: lambda event: self._stream_of(event.task_id).row_delta(event.ts, event.delta),
+            ToolCallDelta: lambda event: self._stream_of(event.task_id).call_delta(event),
         }
         return {**lines, **deltas}
 
     def finish(self, result: Result) -> None:
-        if self._stream is not None:
-            self._stream.abandon()
+        for stream in self._streams.values():
+            stream.abandon()
         self._begin()
         self._output.json_line(result)
 
     def _state(self, event: State) -> None:
         state = event.state
         self._session_id = state.session_id
-        if self._stream is not None:
-            self._stream.model = state.model
         self._first = state
         if all(server.status is not McpServerStatus.PENDING for server in state.mcp_servers):
             self._begin()
@@ -91,26 +104,32 @@ class StreamJsonPrinter:
         if self._has_begun or self._first is None:
             return
         self._has_begun = True
-        self._line("system", subtype="init", **init_fields(self._first, self._commands()))
+        fields = init_fields(self._first, self._commands(), self._show_call)
+        self._line("system", subtype="init", **{**fields, "claude_code_version": self._version})
         for line in self._held:
             self._output.json_line(line)
 
     def _turn_reply(self, event: TurnReply) -> None:
         reply = event.reply
-        streamed_id = self._stream.finish(reply) if self._stream is not None else None
-        self._line("assistant", message=assistant_message(reply, streamed_id), parent_tool_use_id=None)
+        streamed_id = self._stream_of(event.task_id).finish(reply) if self._has_partials else None
+        message = assistant_message(reply, streamed_id, self._show_call)
+        self._line("assistant", message=message, parent_tool_use_id=self._callers.get(event.task_id))
 
     def _turn_results(self, event: TurnResults) -> None:
-        content = [tool_result(result) for result in event.results]
-        self._line("user", message={"role": "user", "content": content}, parent_tool_use_id=None)
+        failed = self._failed_commands
+        content = [tool_result(result, is_failed=result.tool_use_id in failed) for result in event.results]
+        caller = self._callers.get(event.task_id)
+        self._line("user", message={"role": "user", "content": content}, parent_tool_use_id=caller)
 
     def _tool_end(self, event: ToolEnd) -> None:
+        if isinstance(event.view, TerminalView) and event.view.exit_code not in (None, 0):
+            self._failed_commands.add(event.call_id)
         if event.status != "denied":
             return
         self._line(
             "system",
             subtype="permission_denied",
-            tool_name=event.tool,
+            tool_name=self._show_call(event.tool, {}).tool,
             tool_use_id=event.call_id,
             decision_reason=event.reason,
             message=f"{event.label} was not allowed" + (f": {event.reason}" if event.reason else "."),
@@ -140,8 +159,49 @@ class StreamJsonPrinter:
     def _sandbox(self, event: Sandbox) -> None:
         self._line("system", subtype="sandbox", kind=event.kind, reason=event.reason)
 
-    def _stream_event(self, event: dict[str, Any]) -> None:
-        self._line("stream_event", event=event, parent_tool_use_id=None)
+    def _spawned(self, event: TaskSpawned) -> None:
+        """An agent's own subtasks are lines of the agent."""
+        caller = event.agent_id or self._callers.get(event.task_id)
+        if caller is not None:
+            self._callers[event.child_task_id] = caller
+
+    def _background_tasks(self, event: BackgroundTasks) -> None:
+        from robota.clients.headless.background_lines import own_event, system_line
+
+        for task in event.tasks:
+            if task.task_id is not None and task.call_id is not None:
+                self._callers[task.task_id] = task.call_id
+        for what, task in self._changes.tasks(event):
+            if (fields := system_line(what, task)) is not None:
+                self._line("system", **fields)
+            if self._has_partials:
+                self._stream_event(None, own_event(what, task))
+
+    def _background_groups(self, event: BackgroundGroups) -> None:
+        from robota.clients.headless.background_lines import group_event
+
+        for what, group in self._changes.groups(event):
+            self._stream_event(None, group_event(what, group))
+
+    @property
+    def _changes(self) -> "BackgroundChanges":
+        # Imported with the first background work.
+        if self._background is None:
+            from robota.clients.headless.background_lines import BackgroundChanges
+
+            self._background = BackgroundChanges()
+        return self._background
+
+    def _stream_of(self, task_id: str) -> ReplyStream:
+        """The stream of a task: agents that work side by side must not mix their replies."""
+        caller = self._callers.get(task_id)
+        if caller not in self._streams:
+            self._streams[caller] = ReplyStream(partial(self._stream_event, caller), self._show_call)
+            self._streams[caller].model = self._first.model if self._first is not None else ""
+        return self._streams[caller]
+
+    def _stream_event(self, caller: str | None, event: dict[str, Any]) -> None:
+        self._line("stream_event", event=event, parent_tool_use_id=caller)
 
     def _line(self, kind: str, /, **fields: Any) -> None:
         line = {"type": kind, **fields, "session_id": self._session_id, "uuid": new_uuid()}
@@ -151,12 +211,14 @@ class StreamJsonPrinter:
             self._held.append(line)
 
 
-def init_fields(state: SessionState, commands: Sequence[SlashCommandInfo] = ()) -> dict[str, Any]:
+def init_fields(
+    state: SessionState, commands: Sequence[SlashCommandInfo] = (), show_call: ShowCall = own_names
+) -> dict[str, Any]:
     """The fields of `system/init`. Empty lists are included."""
     return {
         "cwd": state.cwd,
         "model": state.model,
-        "tools": state.tools,
+        "tools": [show_call(name, {}).tool for name in state.tools],
         "mcp_servers": state.mcp_servers,
         "permissionMode": state.permission_mode,
         "slash_commands": [each.name for each in commands],
@@ -169,29 +231,37 @@ def init_fields(state: SessionState, commands: Sequence[SlashCommandInfo] = ()) 
     }
 
 
-def assistant_message(reply: AssistantTurn, message_id: str | None = None) -> dict[str, Any]:
+def assistant_message(
+    reply: AssistantTurn, message_id: str | None = None, show_call: ShowCall = own_names
+) -> dict[str, Any]:
     """A reply in the format of the Messages API."""
     return {
         "id": message_id or reply.id or new_message_id(),
         "type": "message",
         "role": "assistant",
         "model": reply.model,
-        "content": [_with_signature(block) for block in reply.content],
+        "content": [_shown_block(block, show_call) for block in reply.content],
         "stop_reason": reply.stop_reason,
         "stop_sequence": None,
         "usage": reply.usage,
     }
 
 
-def _with_signature(block: AssistantBlock) -> AssistantBlock:
-    """Add an empty signature to thinking without one: clients of the Messages API expect one on every block."""
+def _shown_block(block: AssistantBlock, show_call: ShowCall) -> AssistantBlock:
+    """A call under the printed names. Thinking gets an empty signature, which clients of the Messages API expect."""
+    if isinstance(block, ToolUseBlock):
+        shown = show_call(block.name, block.input)
+        return msgspec.structs.replace(block, name=shown.tool, input=shown.input)
     if isinstance(block, ThinkingBlock) and block.signature is None:
         return msgspec.structs.replace(block, signature="")
     return block
 
 
-def tool_result(result: ToolResultBlock) -> dict[str, Any]:
-    """A tool result in the format of the Messages API: plain text, or a list of blocks if there are images."""
+def tool_result(result: ToolResultBlock, *, is_failed: bool = False) -> dict[str, Any]:
+    """A tool result in the format of the Messages API: plain text, or a list of blocks if there are images.
+
+    `is_failed`: a command that has run and failed. For the model, its call was not an error.
+    """
     content: Any = result.content
     if result.images:
         images = [{"type": "image", "source": source} for source in result.images]
@@ -200,5 +270,5 @@ def tool_result(result: ToolResultBlock) -> dict[str, Any]:
         "type": "tool_result",
         "tool_use_id": result.tool_use_id,
         "content": content,
-        "is_error": result.is_error,
+        "is_error": result.is_error or is_failed,
     }

@@ -10,6 +10,7 @@ import msgspec
 from robota.clients.answering.approval_line import HINT, Again, EditFirst, ShowAll, meaning_of
 from robota.clients.answering.question_line import TalkAsk, answer_to, hint_for, shell_command, words_for
 from robota.clients.answering.yes_or_no import is_clear_yes
+from robota.clients.plain.next_task import NextTask, is_at_rest, wants_words
 from robota.clients.plain.prompter import Prompter
 from robota.clients.plain.still_running import StillRunning
 from robota.clients.render.approval_lines import choice_lines, cut, reason_lines, subject_lines
@@ -20,6 +21,7 @@ from robota.clients.render.rewind_lines import preview_lines, question_about, re
 from robota.clients.render.view_lines import whole_view
 from robota.clients.terminal.editor import EditText, NotEdited
 from robota.clients.terminal.guard import StartGuard
+from robota.clients.terminal.inbox import ShowInbox, no_inbox
 from robota.clients.terminal.line import BOLD, DIM, RED, Line, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
 from robota.clients.terminal.signals import signals_to
@@ -30,9 +32,6 @@ from robota.protocol.asks.ask import (
     ApprovalAsk,
     Ask,
     CompletionAsk,
-    FailureAsk,
-    LimitAsk,
-    MistakesAsk,
     QuestionAsk,
     ResumeAsk,
 )
@@ -56,11 +55,13 @@ from robota.protocol.events import (
     State,
     TaskAborted,
     TaskAskResponded,
+    TaskEnded,
     TaskTokenUsageUpdated,
 )
 from robota.protocol.message import Message
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import (
+    AgentsShown,
     ClientClosed,
     CommandChoice,
     CommandList,
@@ -69,9 +70,12 @@ from robota.protocol.slash_commands import (
     CommandStarted,
     ContextShown,
     DiffShown,
+    InboxWanted,
+    NextStep,
     PreviewShown,
     RewindShown,
     RowsShown,
+    SessionDetached,
     SessionWanted,
     TextCopied,
     typed_order,
@@ -88,37 +92,18 @@ SEE_ALL_FIRST: Final = "Not everything has been shown yet: type all to see the r
 INSTEAD: Final = "Nothing was changed. To ask for something different, type n and what should change."
 
 
-class NextTask(msgspec.Struct, frozen=True):
-    """The question for the next prompt while no task exists that could ask."""
-
-
-def _is_at_rest(asked: Ask | NextTask | None) -> bool:
-    """Whether nothing runs that could be stopped."""
-    match asked:
-        case CompletionAsk() | ResumeAsk() | NextTask():
-            return True
-        case ApprovalAsk() | QuestionAsk() | LimitAsk() | MistakesAsk() | FailureAsk() | None:
-            return False
-        case never:
-            assert_never(never)
-
-
-def _wants_words(asked: TalkAsk) -> bool:
-    """Whether any text is an answer, so that text typed before the question counts as one."""
-    return isinstance(asked, CompletionAsk | ResumeAsk)
-
-
 class Terminal(msgspec.Struct, frozen=True, kw_only=True):
     """The client's access to the machine."""
 
     input: int
     out: TextOutput
     edit: EditText
+    open_inbox: ShowInbox = no_inbox
     is_past_shown: bool = False
     start_guard: StartGuard | None = None
 
 
-async def converse(session: SessionPort, prompt: str | None, terminal: Terminal) -> int | SessionWanted:
+async def converse(session: SessionPort, prompt: str | None, terminal: Terminal) -> int | NextStep:
     """Talk until the user leaves; returns the exit code, or the session to continue with."""
     conversation = Conversation(session, terminal)
     job_control = (signal.SIGTSTP, signal.SIGCONT)
@@ -132,6 +117,7 @@ class Conversation:
     def __init__(self, session: SessionPort, terminal: Terminal) -> None:
         self._session = session
         self._edit = terminal.edit
+        self._open_inbox = terminal.open_inbox
         self._is_past_shown = terminal.is_past_shown
         self._lines = LineWriter(terminal.out)
         self._view = ViewModel()
@@ -141,14 +127,14 @@ class Conversation:
         self.prompter = Prompter(terminal.input, self._lines, self._queue, terminal.start_guard)
         self._asking: asyncio.Task[None] | None = None
         self._jobs: set[asyncio.Task[Any]] = set()
-        self._over: asyncio.Future[int | SessionWanted] = asyncio.get_running_loop().create_future()
+        self._over: asyncio.Future[int | NextStep] = asyncio.get_running_loop().create_future()
         self._pressed = False
         self._is_editing = False
         self._typed_ahead: list[str] = []  # lines entered before the next prompt could be asked for
         self._asked: Ask | NextTask | None = NextTask()  # the current question
         self._asked_ts: int | None = None  # its row, if the engine asks
 
-    async def run(self, prompt: str | None) -> int | SessionWanted:
+    async def run(self, prompt: str | None) -> int | NextStep:
         self._start(self._follow(prompt))
         try:
             return await self._over
@@ -181,7 +167,7 @@ class Conversation:
         self._start(self._cancel())
 
     async def _cancel(self) -> None:
-        if _is_at_rest(self._asked) or isinstance(await self._session.submit(CancelTask()), Refused):
+        if is_at_rest(self._asked) or isinstance(await self._session.submit(CancelTask()), Refused):
             self._lines.line(LEAVING, DIM)
             self.prompter.show_again()
 
@@ -189,7 +175,7 @@ class Conversation:
         events = self._session.events()
         self._view = reduce(self._view, await anext(events))
         pending = self._view.pending_ask
-        self._put(self._next_task(prompt) if pending is None else self._resume(pending.message, prompt))
+        self._replace_question(self._next_task(prompt) if pending is None else self._resume(pending.message, prompt))
         async for event in events:
             self._take(event)
         self._leave(0)
@@ -215,25 +201,31 @@ class Conversation:
             if handle := handlers.get(type(event)):
                 handle(event)
         match event:
-            case MessageCreated(message=message) if message.ask and not is_non_blocking_ask(message.ask):
-                # For an unknown ask of a newer engine, only the text is shown; a text answer approves nothing.
-                asked = ask_of(message) or QuestionAsk(question=message.text or "")
-                self._asked, self._asked_ts = asked, message.ts
-                self._put(self._question(asked, message))
+            case MessageCreated() | TaskEnded():  # an agent that ended may have withdrawn its question
+                self._ask_next()
             case TaskAskResponded(ts=ts):
                 self._pressed = False
-                if ts == self._asked_ts:
-                    self._withdraw()
+                self._withdraw(ts)
+                self._ask_next()
             case TaskTokenUsageUpdated(token_usage=used) if not self._view.agent.is_running:
                 self._printed.usage.shown = used  # the usage before this process
             case Rewound(result=result):
                 self._show_lines(map(Line, result_lines(result)))
                 self.prompter.draft = result.draft or ""
             case TaskAborted() if self._has_failed:
-                self._put(self._next_task())  # it ended with an error, so the engine asks nothing more
+                self._replace_question(self._next_task())  # it ended with an error, so the engine asks nothing more
             case State(state=state) if state.current_task_id is None and self._asked_ts is not None:
-                self._put(self._next_task())  # the task that asked was cleared
+                self._replace_question(self._next_task())  # the task that asked was cleared
         self.prompter.show_again()
+
+    def _ask_next(self) -> None:
+        """Ask what the user is to answer now, unless that is what is asked already: several agents may ask at once."""
+        pending = self._view.pending_ask
+        if pending is None or pending.message.ts == self._asked_ts or is_non_blocking_ask(pending.message.ask):
+            return
+        asked = pending.asked or QuestionAsk(question=pending.message.text or "")
+        self._asked, self._asked_ts = asked, pending.message.ts
+        self._replace_question(self._question(asked, pending.message))
 
     @property
     def _has_failed(self) -> bool:
@@ -241,17 +233,18 @@ class Conversation:
         last = self._view.rows.last()
         return last is not None and last.say == "error" and last.call_id is None
 
-    def _put(self, question: Coroutine[Any, Any, None]) -> None:
+    def _replace_question(self, question: Coroutine[Any, Any, None]) -> None:
         """Replace the current question."""
         if self._asking is not None:
             self._asking.cancel()
         self._asking = self._start(question)
 
-    def _withdraw(self) -> None:
-        """Remove the current question: it was answered by queued text or by another client."""
-        if self._asking is not None:
-            self._asking.cancel()
-        self._asked = self._asked_ts = None
+    def _withdraw(self, ts: int) -> None:
+        """Remove this question if it is the current one: it was answered by queued text or by another client."""
+        if ts == self._asked_ts:
+            if self._asking is not None:
+                self._asking.cancel()
+            self._asked = self._asked_ts = None
 
     async def _question(self, asked: Ask, message: Message) -> None:
         answer = await (self._approval(asked) if isinstance(asked, ApprovalAsk) else self._talk(asked))
@@ -269,7 +262,7 @@ class Conversation:
         for words in words_for(asked):
             self._lines.prose(words, BOLD if words.startswith("?") else None, indent="  ")
         while True:
-            typed = await self._typed(is_answer=not _wants_words(asked))
+            typed = await self._typed(is_answer=not wants_words(asked))
             answer = None if typed is None else answer_to(asked, typed)
             if answer is not None:
                 return answer
@@ -349,16 +342,16 @@ class Conversation:
         """Run a slash command and show its result. False if several lines only looked like one."""
         receipt = await self._session.submit(RunSlashCommand(line=line))
         if isinstance(receipt, Refused):
-            is_prose = receipt.code == "unknown_command" and "\n" in line.strip()
-            if not is_prose:
-                self._tell_refusal(receipt)
-            return not is_prose
+            if receipt.code == "unknown_command" and "\n" in line.strip():
+                return False
+            self._tell_refusal(receipt)
+            return True
         await self._show_outcome(receipt.outcome)
         return True
 
     async def _show_outcome(self, outcome: CommandOutcome | None) -> None:
         match outcome:
-            case CommandShown(view=view):
+            case CommandShown(view=view) | AgentsShown(view=view):
                 self._show_lines(whole_view(view, width=self._lines.width))
             case ContextShown() | PreviewShown() | RowsShown() | DiffShown() | TextCopied():
                 self._show_lines(conversation_lines(outcome, self._lines.width))
@@ -371,13 +364,24 @@ class Conversation:
                 await asyncio.Future()  # until the next question
             case ClientClosed():
                 self._leave(0)
-            case SessionWanted():
+            case InboxWanted():
+                await self._show_inbox()
+            case SessionWanted() | SessionDetached():
                 self._leave(outcome)
                 await asyncio.Future()  # until this is cancelled with everything else
             case CommandStarted() | CommandList() | None:
                 return
             case never:
                 assert_never(never)
+
+    async def _show_inbox(self) -> None:
+        self._is_editing = True
+        try:
+            with self.prompter.console.lent():
+                await self._open_inbox()
+            await asyncio.sleep(SIGNALS_ARE_LATE_S)
+        finally:
+            self._is_editing = False
 
     async def _go_back(self, shown: RewindShown) -> None:
         """Show what going back would change, and do it if the user confirms."""
@@ -388,7 +392,7 @@ class Conversation:
         self._show_lines(preview_lines(shown.result))
         if shown.line is None:
             return
-        if not _is_at_rest(self._asked):
+        if not is_at_rest(self._asked):
             self._lines.prose("Rewinding works only while the agent is idle: press Ctrl+C, or wait.", DIM)
             return
         question = f"? {question_about(shown.result)} Type y to confirm; anything else cancels."
@@ -470,7 +474,7 @@ class Conversation:
             self._lines.prose(f"(queued for the agent: {single_line(line, MAX_QUEUED_LENGTH)})", DIM)
         elif receipt.code == "no_active_task":
             self._typed_ahead.append(line)  # the task has just ended, so this starts the next one
-            self._put(self._next_task())
+            self._replace_question(self._next_task())
         else:
             self._tell_refusal(receipt)
 
@@ -483,10 +487,9 @@ class Conversation:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         """End the conversation if a background part failed, so that the user does not wait forever."""
         self._jobs.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not self._over.done():
+        if not task.cancelled() and (error := task.exception()) is not None and not self._over.done():
             self._over.set_exception(error)
 
-    def _leave(self, end: int | SessionWanted) -> None:
+    def _leave(self, end: int | NextStep) -> None:
         if not self._over.done():
             self._over.set_result(end)

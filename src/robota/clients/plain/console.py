@@ -111,14 +111,14 @@ class Console:
             self._press(key)
         if not data:
             self._deliver()
-            self._end()
+            self._note_end()
         elif not self.at_end:
             self._delivery = asyncio.get_running_loop().call_later(PASTE_PAUSE_S, self._deliver)
 
     def _press(self, key: KeyPress) -> None:
         if key is Key.END and (self.is_entered or not self._editor.text):
             self._deliver()
-            self._end()
+            self._note_end()
             return
         self._editor.press(key)
         self.is_entered = key is Key.ENTER
@@ -149,7 +149,7 @@ class Console:
         except OSError:
             return b""  # the terminal is gone
 
-    def _end(self) -> None:
+    def _note_end(self) -> None:
         self.at_end = True
         asyncio.get_running_loop().remove_reader(self._descriptor)
         if self._waiting is not None and not self._waiting.done():

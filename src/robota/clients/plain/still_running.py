@@ -85,8 +85,8 @@ class StillRunning:
         output = call.output if call is not None else ""
         lines = [line for line in output.replace("\r", "\n").split("\n") if line.strip()]
         last, passed = lines[-1][:MAX_LENGTH] if lines else "", round(monotonic() - self._since)
-        said = f"| {last}  ({passed} s)" if last else f"({self._wait_notice.words}, {passed} s)"
-        self._diagnostics.line(INSET + said, DIM)
+        notice = f"| {last}  ({passed} s)" if last else f"({self._wait_notice.words}, {passed} s)"
+        self._diagnostics.line(INSET + notice, DIM)
         self._wait(shown)
 
     def _pause(self) -> None:

@@ -10,6 +10,7 @@ from robota.clients.render.rewind_lines import preview_lines, result_lines
 from robota.clients.render.view_lines import view_text, visible_lines
 from robota.clients.terminal.line import DIM, GREEN, INSET, RED, Line
 from robota.protocol.slash_commands import (
+    AgentsShown,
     ClientClosed,
     CommandChoice,
     CommandList,
@@ -18,9 +19,11 @@ from robota.protocol.slash_commands import (
     CommandStarted,
     ContextShown,
     DiffShown,
+    InboxWanted,
     PreviewShown,
     RewindShown,
     RowsShown,
+    SessionDetached,
     SessionWanted,
     TextCopied,
 )
@@ -31,7 +34,7 @@ DIFF_COLOURS: Final = {"+": GREEN, "-": RED, "@": DIM}
 def command_text(outcome: CommandOutcome) -> str:
     """Everything that is useful as plain text; a choice becomes the command lines for its options."""
     match outcome:
-        case CommandShown(view=view):
+        case CommandShown(view=view) | AgentsShown(view=view):
             return view_text(view)
         case CommandChoice(title=title, options=options):
             return "\n".join((title, *(f"{option.line}  {option.detail}".rstrip() for option in options)))
@@ -43,7 +46,7 @@ def command_text(outcome: CommandOutcome) -> str:
             return "\n".join(_rewind_lines(outcome))
         case CommandList(commands=commands):
             return "\n".join(f"/{command.name}  {command.description}" for command in commands)
-        case SessionWanted():
+        case SessionWanted() | SessionDetached() | InboxWanted():
             return _where_to_go_on(outcome)
         case CommandStarted() | ClientClosed():
             return ""
@@ -77,7 +80,11 @@ def diff_lines(diff: str) -> Iterable[Line]:
     return (Line(f"{INSET}{line}", DIFF_COLOURS.get(line[:1])) for line in visible_lines(diff.rstrip("\n")))
 
 
-def _where_to_go_on(wanted: SessionWanted) -> str:
+def _where_to_go_on(wanted: SessionWanted | SessionDetached | InboxWanted) -> str:
+    if isinstance(wanted, SessionDetached):
+        return "This is for a conversation in a terminal. To start a session without one: robota --detach TASK"
+    if isinstance(wanted, InboxWanted):
+        return "To see the open questions of all sessions: robota inbox"
     if wanted.decides_trust:
         return "To decide: robota trust"
     if wanted.sets_up is not None:
@@ -91,6 +98,7 @@ def _command_line(wanted: SessionWanted) -> str:
         ("--resume", wanted.session_id),
         ("--provider", wanted.provider),
         ("--model", wanted.model),
+        ("--effort", wanted.effort),
         ("--language", wanted.language),
     )
     return " ".join(("robota", *(f"{option} {shlex.quote(value)}" for option, value in options if value)))

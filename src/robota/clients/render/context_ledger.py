@@ -58,7 +58,9 @@ def ledger_lines(update: ContextUpdate, width: int | None = None, *, whole: bool
         yield Line(f"  {_bar(update, min(MAX_BAR_WIDTH, columns - 3))}")
     for each in ledger_sums(update.entries):
         share = _share(each.tokens, update)
-        yield Line(_cut(f"  {SIGNS[each.kind][0]} {each.tokens:>9,}  {share}  {each.title}{each.count}", columns))
+        yield Line(
+            _cut_to_width(f"  {SIGNS[each.kind][0]} {each.tokens:>9,}  {share}  {each.title}{each.count}", columns)
+        )
     free = update.max_tokens - update.used_tokens
     if free > 0:
         yield Line(f"  {FREE} {free:>9,}  {_share(free, update)}  free", DIM)
@@ -98,13 +100,13 @@ def _bar(update: ContextUpdate, width: int) -> str:
 def ledger_sums(entries: Sequence[LedgerEntry]) -> Iterator[LedgerSum]:
     """The sum of each kind; for some kinds, each entry individually."""
     for kind, (_, title) in SIGNS.items():
-        found = [entry for entry in entries if entry.kind is kind]
+        of_kind = [entry for entry in entries if entry.kind is kind]
         if kind in SINGLE:
-            for entry in found:
+            for entry in of_kind:
                 yield LedgerSum(kind=kind, title=f"{title} {visible(entry.title)}", tokens=entry.tokens)
-        elif found:
-            count = f" ({len(found)})" if len(found) > 1 else ""
-            yield LedgerSum(kind=kind, title=title, tokens=sum(entry.tokens for entry in found), count=count)
+        elif of_kind:
+            count = f" ({len(of_kind)})" if len(of_kind) > 1 else ""
+            yield LedgerSum(kind=kind, title=title, tokens=sum(entry.tokens for entry in of_kind), count=count)
 
 
 def _single_entries(update: ContextUpdate, columns: int, *, whole: bool) -> Iterator[Line]:
@@ -118,7 +120,9 @@ def _single_entries(update: ContextUpdate, columns: int, *, whole: bool) -> Iter
     for entry in shown:
         sign, pinned = SIGNS[entry.kind][0], " (pinned)" if entry.is_pinned else ""
         undo = f" ({entry.reduction_id})" if entry.reduction_id else ""
-        yield Line(_cut(f"  {entry.turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}{pinned}{undo}", columns))
+        yield Line(
+            _cut_to_width(f"  {entry.turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}{pinned}{undo}", columns)
+        )
     if len(turns) > len(shown):
         yield Line(f"  ({len(turns) - len(shown)} more)", DIM)
 
@@ -150,7 +154,7 @@ def _share(tokens: int, update: ContextUpdate) -> str:
     return f"{100 * tokens / update.max_tokens:>5.1f} %" if update.max_tokens else ""
 
 
-def _cut(line: str, columns: int) -> str:
+def _cut_to_width(line: str, columns: int) -> str:
     """Shorten a line to the width, so that a long name does not break the table."""
     if columns_of(line) < columns:
         return line
@@ -165,10 +169,10 @@ def condense_preview_lines(preview: CondensePreview, width: int | None = None) -
     yield Line(f"Condensing now would leave {preview.kept_tokens:,} of {_tokens(preview.prev_context_tokens)}", BOLD)
     yield Line("and add a summary, the todo list and file names.", BOLD)
     for fate, title in FATES.items():
-        found = [entry for entry in preview.entries if entry.fate is fate]
-        if found:
-            yield Line(f"  {title}: {_tokens(sum(entry.tokens for entry in found))}")
-            yield from _largest(found, columns)
+        with_fate = [entry for entry in preview.entries if entry.fate is fate]
+        if with_fate:
+            yield Line(f"  {title}: {_tokens(sum(entry.tokens for entry in with_fate))}")
+            yield from _largest(with_fate, columns)
     yield Line("/pin TURN keeps a turn verbatim.", DIM)
 
 
@@ -176,7 +180,7 @@ def _largest(entries: Sequence[LedgerEntry], columns: int) -> Iterator[Line]:
     for entry in sorted(entries, key=lambda entry: -entry.tokens)[:MAX_PREVIEWED]:
         turn = "" if entry.turn is None else str(entry.turn)
         sign = SIGNS[entry.kind][0]
-        yield Line(_cut(f"  {turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}", columns), DIM)
+        yield Line(_cut_to_width(f"  {turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}", columns), DIM)
     if len(entries) > MAX_PREVIEWED:
         yield Line(f"       ({len(entries) - MAX_PREVIEWED} more)", DIM)
 

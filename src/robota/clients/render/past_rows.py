@@ -28,9 +28,9 @@ class PastConversation(msgspec.Struct, frozen=True, kw_only=True):
 
     def items(self) -> "list[Message | PastCall]":
         """The texts and calls to show, in order."""
-        said: list[Message | PastCall] = [row for row in self.rows if _is_told(row)]
+        items: list[Message | PastCall] = [row for row in self.rows if _is_told(row)]
         made = (call for call in self.calls if call.purpose not in SPEAKING)
-        return sorted([*said, *made], key=lambda item: item.after if isinstance(item, PastCall) else item.ts)
+        return sorted([*items, *made], key=lambda item: item.after if isinstance(item, PastCall) else item.ts)
 
     def newest_items(self) -> "list[Message | PastCall]":
         """The items to show when the conversation is resumed: at least one, and not too much text."""
@@ -69,13 +69,13 @@ def past_lines(past: PastConversation, *, is_whole: bool = False, bullet: str = 
         if index or more:
             yield Line("")
         if past.is_prompt(item):
-            yield from _said(item, "> ", BOLD)
+            yield from _text_lines(item, "> ", BOLD)
         elif item.say in SPOKEN:
-            yield from _said(item, "", None)
+            yield from _text_lines(item, "", None)
         elif item.say == BACKGROUND_OUTPUT:
-            yield from _said(item, "", DIM)
+            yield from _text_lines(item, "", DIM)
         else:
-            yield from _said(item, "! ", RED)
+            yield from _text_lines(item, "! ", RED)
 
 
 def _is_told(row: Message) -> bool:
@@ -93,7 +93,7 @@ def _call(call: PastCall, bullet: str) -> Iterator[Line]:
     yield from result_lines(call.status, call.reason, call.view, duration_ms)
 
 
-def _said(row: Message, sign: str, colour: str | None) -> Iterator[Line]:
+def _text_lines(row: Message, sign: str, colour: str | None) -> Iterator[Line]:
     text = (row.text or "") + (" [interrupted]" if row.interrupted else "")
     for line in text.rstrip("\n").split("\n"):
         yield Line(sign + visible(line.rstrip(), TAB), colour)

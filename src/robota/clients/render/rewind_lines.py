@@ -16,22 +16,38 @@ COLOURS: Final = {"+": GREEN, "-": RED}
 def question_about(result: RewindResult) -> str:
     """The question before the rewind."""
     files = f"change {counted(len(result.files), 'file')} as shown" if result.files else ""
+    names = f"move {', '.join(_short_name(move.name) for move in result.refs)} in git back" if result.refs else ""
     words = "rewind the conversation" if result.changes_conversation else ""
-    return f"{' and '.join(each for each in (files, words) if each).capitalize()}?"
+    question = " and ".join(each for each in (files, names, words) if each)
+    return f"{question[:1].upper()}{question[1:]}?"
 
 
 def result_lines(result: RewindResult) -> Iterator[str]:
-    """What was changed."""
+    """The lines about what was changed."""
     if result.is_empty:
         yield NOTHING_DIFFERS
     for file in result.files:
         # The kinds describe the target state: files that it does not have are removed.
         yield f"{'removed' if file.kind == 'deleted' else 'restored'}  {single_line(file.path, PATH_SHOWN)}"
+    yield from _ref_lines(result, "")
     yield from _conversation_lines(result, "")
     for left in result.left_files:
         yield f"not restored  {single_line(left.path, PATH_SHOWN)}: {left.reason}"
     if result.saved_new_work and result.files:
         yield "Changes that no checkpoint had were saved first; `rewind undo` restores them."
+
+
+def _ref_lines(result: RewindResult, when: str) -> Iterator[str]:
+    for move in result.refs:
+        name = single_line(_short_name(move.name), PATH_SHOWN)
+        yield f"git  {name} {when}{'removed' if move.after is None else 'moved back'}"
+    for left in result.left_refs:
+        yield f"git  {single_line(_short_name(left), PATH_SHOWN)} stays: something else has moved it since"
+
+
+def _short_name(name: str) -> str:
+    """`refs/heads/main` is `main`."""
+    return name.removeprefix("refs/").removeprefix("heads/")
 
 
 def planned_conversation_lines(result: RewindResult) -> Iterator[str]:
@@ -66,4 +82,5 @@ def preview_lines(result: RewindResult) -> Iterator[Line]:
     if result.is_empty:
         yield Line(NOTHING_DIFFERS)
     yield from diff_lines(result.diff)
+    yield from map(Line, _ref_lines(result, "would be "))
     yield from map(Line, planned_conversation_lines(result))

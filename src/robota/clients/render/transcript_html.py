@@ -20,7 +20,7 @@ STYLE: Final = Path(__file__).with_name("transcript_page.css")
 
 def html_of(head: TranscriptHead, entries: Iterable[Transcript]) -> Iterator[str]:
     """The page in pieces."""
-    title = _text(single_line(head.title, 200))
+    title = _escaped(single_line(head.title, 200))
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
@@ -30,7 +30,7 @@ def html_of(head: TranscriptHead, entries: Iterable[Transcript]) -> Iterator[str
         f"<h1>{title}</h1>\n<dl>\n"
     )
     for name, value in head_rows(head):
-        yield f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>\n"
+        yield f"<dt>{_escaped(name)}</dt><dd>{_escaped(value)}</dd>\n"
     yield "</dl>\n"
     for entry in entries:
         yield _entry(entry)
@@ -41,14 +41,14 @@ def _entry(entry: Transcript) -> str:
     match entry:
         case Prompted():
             images = f'<p class="note">{entry.images} images</p>' if entry.images else ""
-            return _section(entry, "you", "You", _words(entry.text) + images)
+            return _section(entry, "you", "You", _paragraph(entry.text) + images)
         case Replied():
             cut_off = '<p class="note">interrupted</p>' if entry.interrupted else ""
-            return _section(entry, "robota", "Robota", _words(entry.text) + cut_off)
+            return _section(entry, "robota", "Robota", _paragraph(entry.text) + cut_off)
         case Reasoned():
-            return _section(entry, "thought", "", _folded("Thinking", _words(entry.text)))
+            return _section(entry, "thought", "", _folded("Thinking", _paragraph(entry.text)))
         case Noted():
-            return _section(entry, "note", "", _words(entry.text))
+            return _section(entry, "note", "", _paragraph(entry.text))
         case Called():
             return _section(entry, "call", "", _call(entry))
         case never:
@@ -63,26 +63,26 @@ def _section(entry: Transcript, kind: str, heading: str, content: str) -> str:
 
 def _call(entry: Called) -> str:
     is_good = entry.status == "success"
-    status = "" if is_good else f' <span class="bad">{_text(entry.status)}</span>'
-    title = f"<code>{_text(call_title(entry))}</code>{status}"
+    status = "" if is_good else f' <span class="bad">{_escaped(entry.status)}</span>'
+    title = f"<code>{_escaped(call_title(entry))}</code>{status}"
     arguments = msgspec.json.format(msgspec.json.encode(entry.input), indent=2).decode()
-    content = f"<pre>{_text(arguments)}</pre>\n" + (f"<pre>{_text(entry.output)}</pre>\n" if entry.output else "")
+    content = f"<pre>{_escaped(arguments)}</pre>\n" + (f"<pre>{_escaped(entry.output)}</pre>\n" if entry.output else "")
     diff = f"{_diff(entry.diff)}\n" if entry.diff else ""
     return f"<details><summary>{title}</summary>\n{content}</details>\n{diff}"
 
 
 def _diff(diff: str) -> str:
-    lines = (f'<span class="{DIFF_CLASSES.get(line[:1], "same")}">{_text(line)}</span>' for line in diff.split("\n"))
+    lines = (f'<span class="{DIFF_CLASSES.get(line[:1], "same")}">{_escaped(line)}</span>' for line in diff.split("\n"))
     return f'<pre class="diff">{"".join(lines)}</pre>'
 
 
 def _folded(title: str, content: str) -> str:
-    return f"<details><summary>{_text(title)}</summary>\n{content}</details>\n"
+    return f"<details><summary>{_escaped(title)}</summary>\n{content}</details>\n"
 
 
-def _words(text: str) -> str:
-    return f'<div class="words">{_text(text)}</div>\n'
+def _paragraph(text: str) -> str:
+    return f'<div class="words">{_escaped(text)}</div>\n'
 
 
-def _text(text: str) -> str:
+def _escaped(text: str) -> str:
     return escape(visible(text), quote=True)

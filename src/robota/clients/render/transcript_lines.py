@@ -44,7 +44,7 @@ def _call(entry: Called, margin: str, whole_output: bool) -> Iterator[Line]:
     asked = f" (answer: {single_line(entry.answer)})" if entry.answer else ""
     yield Line(f"{margin}* {call_title(entry)}{status_text}{asked}", RED if status_text else None)
     if entry.diff:
-        yield from _cut(_diff(entry.diff, margin), None if whole_output else SHORT_DIFF_LINES, margin)
+        yield from _first_lines(_diff(entry.diff, margin), None if whole_output else SHORT_DIFF_LINES, margin)
     if entry.output and (whole_output or not entry.diff):
         lines = list(_lines(entry.output, f"{margin}{INSET}| ", DIM))
         hidden = 0 if whole_output else max(0, len(lines) - SHORT_OUTPUT_LINES)
@@ -58,7 +58,7 @@ def _diff(diff: str, margin: str) -> Iterator[Line]:
         yield Line(f"{margin}{INSET}{visible(line.rstrip(), TAB)}", SIGN_COLOURS.get(line[:1]))
 
 
-def _cut(lines: Iterator[Line], most: int | None, margin: str) -> Iterator[Line]:
+def _first_lines(lines: Iterator[Line], most: int | None, margin: str) -> Iterator[Line]:
     shown = list(lines)
     yield from shown[:most]
     if most is not None and len(shown) > most:

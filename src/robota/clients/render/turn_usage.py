@@ -1,4 +1,4 @@
-"""The usage of a turn in words: tokens, counted by the provider or estimated, and the cost, or that it is unknown."""
+"""The usage of a turn in words: tokens, counted by the provider or estimated, and the cost, if it is known."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ class TurnUsage:
         return usage_words(before, used, context, STOPPED) if is_counted else ""
 
 
-def usage_words(before: TokenUsage, after: TokenUsage, context: ContextUpdate | None, certainty: str = "exact") -> str:
+def usage_words(before: TokenUsage, after: TokenUsage, context: ContextUpdate | None, certainty: str = "") -> str:
     """The usage between two totals. If the provider does not count tokens, the estimated size of the context."""
     if after.total_tokens_in < before.total_tokens_in or after.total_tokens_out < before.total_tokens_out:
         before = TokenUsage()  # another task, which counts from nothing
@@ -36,14 +36,15 @@ def usage_words(before: TokenUsage, after: TokenUsage, context: ContextUpdate | 
     price = _price(before, after)
     if tokens_in <= 0 and tokens_out <= 0:
         filled = context.used_tokens if context is not None else after.context_tokens
-        return f"about {filled:,} tokens in the context (estimated), {price}"
-    counts = f"{tokens_in:,} tokens in, {tokens_out:,} out, {tokens_in + tokens_out:,} total ({certainty})"
+        return f"about {filled:,} tokens in the context (estimated){price}"
+    counts = f"{tokens_in:,} tokens in, {tokens_out:,} out" + (f" ({certainty})" if certainty else "")
     total = after.total_tokens_in + after.total_tokens_out
     so_far = f"; {total:,} so far" if before.total_tokens_in + before.total_tokens_out > 0 else ""
-    return f"{counts}, {price}{so_far}"
+    return f"{counts}{price}{so_far}"
 
 
 def _price(before: TokenUsage, after: TokenUsage) -> str:
     if after.total_cost is None or before.total_cost is None or not (after.total_tokens_in or after.total_tokens_out):
-        return "cost unknown"
-    return f"${after.total_cost - before.total_cost:.4f}"
+        return ""
+    cost = after.total_cost - before.total_cost
+    return f", ${cost:.4f}" if cost else ""

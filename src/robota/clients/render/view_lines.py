@@ -29,6 +29,7 @@ SIGNS: Final = {"add": ("+", GREEN), "remove": ("-", RED)}
 TAB: Final = frozenset("\t")  # without the newline, which would start another line
 SHORT_OUTPUT_LINES: Final = 10
 MAX_REASON_LENGTH: Final = 400
+MAX_REASON_LINES: Final = 6
 WORTH_TELLING_MS: Final = 1000
 STEP: Final = "  "
 MAX_COLUMN_WIDTH: Final = 32
@@ -46,8 +47,10 @@ def result_lines(
     """The result of a call; `of` repeats its title if that is not right above."""
     if status != "success":
         which = f" {of}" if of else ""
-        why = f": {single_line(reason, MAX_REASON_LENGTH)}" if reason else ""
+        first, *quoted = (reason or "").split("\n")[:MAX_REASON_LINES]
+        why = f": {single_line(first, MAX_REASON_LENGTH)}" if first else ""
         yield Line(f"{INSET}{status}{which}{why}", RED, INSET)
+        yield from (Line(f"{INSET}{single_line(line, MAX_REASON_LENGTH)}", RED, INSET) for line in quoted)
     yield from short_view(view)
     if duration_ms >= WORTH_TELLING_MS:
         yield Line(f"{INSET}{duration_ms / 1000:.1f} s", DIM)
@@ -86,7 +89,7 @@ def whole_view(view: View | None, *, choosable_hunks: int = 0, width: int | None
         case FieldsView():
             return _fields(view, width)
         case TextView():
-            return _text(view.text, width)
+            return _text_lines(view.text, width)
         case TableView():
             return _table(view, width)
         case TodoView():
@@ -110,7 +113,7 @@ def visible_lines(text: str) -> list[str]:
     return [visible(line.removesuffix("\r"), TAB) for line in text.split("\n")]
 
 
-def _text(text: str, width: int | None) -> Iterator[Line]:
+def _text_lines(text: str, width: int | None) -> Iterator[Line]:
     return (Line(part) for line in visible_lines(text) for part in _between_words(INSET + line, width, INSET))
 
 

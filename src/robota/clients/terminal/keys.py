@@ -96,9 +96,9 @@ class KeyDecoder:
     def _pressed(self, text: str, *, is_cut: bool) -> list[KeyPress]:
         presses: list[KeyPress] = []
         at = 0
-        while found := PIECE.match(text, at):
-            at = found.end()
-            piece = found[0]
+        while match := PIECE.match(text, at):
+            at = match.end()
+            piece = match[0]
             if piece in KEYS:
                 presses.append(KEYS[piece])
             elif piece.isprintable() or plain_text(piece) == piece:

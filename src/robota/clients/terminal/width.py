@@ -47,6 +47,20 @@ def wrapped(text: str, width: int | None, indent: str) -> str:
     return "\n".join(_wrapped_line(line, width, indent) for line in text.split("\n"))
 
 
+def broken(line: str, width: int, indent: str) -> list[str]:
+    """A line in pieces that fit, for a word that is longer than the line. An address stays whole, to be opened."""
+    if columns_of(line) <= width or "://" in line:
+        return [line]
+    pieces, piece, columns = [], "", 0
+    for character in line:
+        wide = columns_of(character)
+        if columns + wide > width and piece.strip():
+            pieces.append(piece)
+            piece, columns = indent, columns_of(indent)
+        piece, columns = piece + character, columns + wide
+    return [*pieces, piece]
+
+
 def _wrapped_line(line: str, width: int, indent: str) -> str:
     if columns_of(line) < width:
         return line

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from robota.clients.terminal.editor import EditText
+from robota.clients.terminal.inbox import ShowInbox, no_inbox
 from robota.clients.terminal.signals import signals_to
 from robota.clients.tui.attached_files import (
     ClipboardReader,
@@ -26,8 +27,10 @@ from robota.clients.tui.effects import (
     KeepPrompt,
     NoticeOnPage,
     NotifyUser,
+    OpenAgents,
     OpenBrowser,
     OpenDiff,
+    OpenInbox,
     OpenTranscript,
     Paint,
     PrintEvent,
@@ -57,7 +60,7 @@ from robota.clients.tui.file_links import FileAddress, no_links
 from robota.clients.tui.flows.draft import Draft
 from robota.clients.tui.flows.entered_text import is_working
 from robota.clients.tui.flows.prompt_history import PromptHistory
-from robota.clients.tui.key_table import DraftAction
+from robota.clients.tui.key_table import USUAL, Bindings, DraftAction
 from robota.clients.tui.layers import action_for
 from robota.clients.tui.live_view import Frame, dialog_takes_keys, draw, window_title
 from robota.clients.tui.reducer.reduce import reduce
@@ -67,15 +70,17 @@ from robota.clients.tui.scrollback import Scrollback
 from robota.clients.tui.state import Colours, ScreenState
 from robota.clients.tui.status_line import StatusRunner, StatusSetup
 from robota.clients.tui.theme import Background, Palette, Role, Theme
-from robota.protocol.appearance import Appearance
+from robota.protocol.appearance import Appearance, NotifyBy
 from robota.protocol.commands import Refused, RunSlashCommand
 from robota.protocol.port import SessionPort
-from robota.protocol.slash_commands import CommandOption, SessionWanted
+from robota.protocol.slash_commands import CommandOption, NextStep
 
 if TYPE_CHECKING:
     from robota.clients.terminal.guard import StartGuard
     from robota.clients.tui.draft_keeper import DraftKeeper, DraftStore
+    from robota.clients.tui.pages.agents_page import AgentsPage
     from robota.clients.tui.pages.browser import BrowsedList
+    from robota.protocol.calls import BackgroundTask
 
 # How often streaming text is drawn. Keys are drawn at once.
 DRAW_EVERY_S: Final = 0.04
@@ -89,6 +94,7 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
 
     theme: Theme
     edit: EditText
+    open_inbox: ShowInbox = no_inbox
     git_branch: Callable[[], str]
     prompts: Sequence[str] = ()
     on_prompt: Callable[[str], None] = lambda prompt: None
@@ -97,6 +103,7 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
     greeting: Sequence[str] = ()
     is_past_shown: bool = False
     has_vi_keys: bool = False
+    bindings: Bindings = USUAL
     # The colours for the chosen theme and the background of the terminal, if that is known.
     palette: Callable[[Appearance, Background | None], Palette] | None = None
     asks_background: bool = False
@@ -105,9 +112,10 @@ class ScreenSetup(msgspec.Struct, frozen=True, kw_only=True):
     read_clipboard: ClipboardReader = no_clipboard
     file_address: FileAddress = no_links
     start_guard: "StartGuard | None" = None
+    notify_by: NotifyBy = NotifyBy.DESKTOP
 
 
-async def converse_on_screen(session: SessionPort, prompt: str | None, setup: ScreenSetup) -> int | SessionWanted:
+async def converse_on_screen(session: SessionPort, prompt: str | None, setup: ScreenSetup) -> int | NextStep:
     """Run the UI until the user leaves; returns the exit code, or the session to open next."""
     shell = ScreenShell(session, setup)
     with signals_to(shell.signalled):
@@ -126,19 +134,26 @@ class ScreenShell:
             now=now,
             last_key_at=now,
             has_vi_keys=setup.has_vi_keys,
+            bindings=setup.bindings,
             draft=Draft(history=PromptHistory(prompts=tuple(setup.prompts))),
             colours=Colours(chosen=setup.status.appearance, may_ask_background=setup.asks_background),
         )
-        self._scrollback = Scrollback(setup.theme, lambda: self.state.window.columns, setup.file_address)
+        self._scrollback = Scrollback(
+            setup.theme, lambda: self.state.window.columns, setup.file_address, self._workspace
+        )
         self.region = self._live_region()
         self._status = StatusRunner(setup.status.run, lambda output: self.dispatch(StatusPrinted(output)))
         self._drafts: DraftKeeper | None = None
         self._drawing: asyncio.TimerHandle | None = None
         self._title = ""
         self._jobs: set[asyncio.Task[Any]] = set()
-        self._result: int | SessionWanted = 0
+        self._result: int | NextStep = 0
         self._failed: BaseException | None = None
         self._is_editing = False
+
+    def _workspace(self) -> str:
+        session = self.state.view.session
+        return "" if session is None else session.cwd
 
     def _live_region(self) -> LiveRegion:
         setup = self._setup
@@ -149,7 +164,7 @@ class ScreenShell:
             press=lambda key: self.dispatch(KeyPressed(key)),
             paste=lambda text: self.dispatch(Pasted(text, dropped_files(text, setup.look_at_file))),
         )
-        bindings = bindings_for(keyboard)
+        bindings = bindings_for(keyboard, setup.bindings)
         if setup.has_vi_keys:
             from robota.clients.tui.screen.vi_keys import bind_vi_keys
 
@@ -165,7 +180,7 @@ class ScreenShell:
 
     # Start and end.
 
-    async def run(self, prompt: str | None) -> int | SessionWanted:
+    async def run(self, prompt: str | None) -> int | NextStep:
         """Draw and read keys until the user leaves."""
         try:
             await self.region.run(lambda: self._begin(prompt))
@@ -186,7 +201,7 @@ class ScreenShell:
         if number is not signal.SIGINT or not self._is_editing:
             self.leave(128 + number)
 
-    def leave(self, result: int | SessionWanted) -> None:
+    def leave(self, result: int | NextStep) -> None:
         """End the conversation; the session is unchanged."""
         self._result = result
         self.region.leave()
@@ -270,6 +285,7 @@ class ScreenShell:
     def _draw_now(self) -> None:
         self._drawing = None
         self.region.redraw()
+        self.region.full_screen.redraw()
 
     def _draw(self) -> Frame:
         self.state = self._current()
@@ -293,12 +309,12 @@ class ScreenShell:
                 asyncio.get_running_loop().call_later(seconds, self.dispatch, timer)
             case KeepPrompt(text):
                 self._setup.on_prompt(text)
-            case OpenTranscript() | OpenDiff() | OpenBrowser():
+            case OpenTranscript() | OpenDiff() | OpenBrowser() | OpenAgents():
                 self._start(self._open_page(effect))
             case RunEditor(text):
                 self._start(self._edit(text))
-            case ReadClipboard():
-                self._start(self._read_clipboard())
+            case OpenInbox() | ReadClipboard():
+                self._start(self._show_inbox() if isinstance(effect, OpenInbox) else self._read_clipboard())
             case CopyText() | NotifyUser() | NoticeOnPage() | Paint() | AskBackground():
                 self._use_terminal(effect)
             case _:
@@ -312,7 +328,7 @@ class ScreenShell:
             case NotifyUser(text, is_away):
                 is_focused = region.reports.is_focused
                 if is_focused is False or (is_focused is None and is_away):
-                    region.output.notify_user(text)
+                    region.output.notify_user(text, self._setup.notify_by)
             case NoticeOnPage(text):
                 region.full_screen.tell(self._theme.row([(text, Role.WARNING)], region.window.columns))
             case Paint(appearance, background):
@@ -348,13 +364,19 @@ class ScreenShell:
         asyncio.get_running_loop().call_later(LATE_SIGNAL_S, self._editing_ended)
         self.dispatch(EditorClosed(edited))
 
+    async def _show_inbox(self) -> None:
+        async with self.region.lent():
+            self._is_editing = True
+            await self._setup.open_inbox()
+        asyncio.get_running_loop().call_later(LATE_SIGNAL_S, self._editing_ended)
+
     def _editing_ended(self) -> None:
         self._is_editing = False
 
     async def _read_clipboard(self) -> None:
         self.dispatch(ClipboardRead(await self._setup.read_clipboard()))
 
-    async def _open_page(self, effect: OpenTranscript | OpenDiff | OpenBrowser) -> None:
+    async def _open_page(self, effect: OpenTranscript | OpenDiff | OpenBrowser | OpenAgents) -> None:
         """Show a full screen; the conversation continues in the background."""
         from robota.clients.tui.pages.browser import BrowsedList
         from robota.clients.tui.pages.contents import diff_page, transcript_page
@@ -370,8 +392,30 @@ class ScreenShell:
                 )
                 await self.region.show_page(browser)
                 self.dispatch(OptionPicked(purpose, browser.picked))
+            case OpenAgents(task_id):
+                await self._watch_agents(task_id)
             case never:
                 assert_never(never)
+
+    async def _watch_agents(self, task_id: str | None) -> None:
+        from robota.clients.tui.pages.agents_page import AgentsPage
+
+        def load(agent: "BackgroundTask") -> None:
+            self._start(self._load_conversation(page, agent))
+
+        def run(line: str) -> None:
+            self._start(self._session.submit(RunSlashCommand(line=line)))
+
+        page = AgentsPage(lambda: self.state.view, self._theme, load, run, task_id)
+        await self.region.show_page(page)
+
+    async def _load_conversation(self, page: "AgentsPage", agent: "BackgroundTask") -> None:
+        from robota.clients.tui.pages.contents import preview_rows
+
+        receipt = await self._session.submit(RunSlashCommand(line=f"/agent read {agent.id}"))
+        outcome = None if isinstance(receipt, Refused) else receipt.outcome
+        page.show(agent, [row for row in preview_rows(outcome, self._theme) if isinstance(row, str)])
+        self.region.full_screen.redraw()
 
     async def _load_preview(self, browser: "BrowsedList", option: CommandOption) -> None:
         from robota.clients.tui.pages.contents import preview_rows

@@ -48,9 +48,9 @@ async def no_clipboard() -> NotAttached:
 
 def dropped_files(pasted: str, look: LookAtFile) -> tuple[tuple[str, DroppedFile], ...]:
     """The files that were dropped on the terminal, with their paths; none if the paste is anything else."""
-    found = [(path, look(path)) for path in dropped_paths(pasted)]
-    files = tuple((path, file) for path, file in found if file is not None)
-    return files if len(files) == len(found) else ()
+    looked_at = [(path, look(path)) for path in dropped_paths(pasted)]
+    files = tuple((path, file) for path, file in looked_at if file is not None)
+    return files if len(files) == len(looked_at) else ()
 
 
 def dropped_paths(pasted: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from robota.protocol import events as protocol
 from robota.protocol.appearance import Appearance
 from robota.protocol.commands import Command, NewTask, QueueMessage
 from robota.protocol.message import QueuedMessage
-from robota.protocol.slash_commands import CommandChoice, ContextShown, SessionWanted
+from robota.protocol.slash_commands import CommandChoice, ContextShown, NextStep
 from robota.protocol.views import DiffView
 
 if TYPE_CHECKING:
@@ -141,6 +141,12 @@ class NoteUsage(msgspec.Struct, frozen=True):
     used: protocol.TokenUsage
 
 
+class NotePastes(msgspec.Struct, frozen=True):
+    """The labels of texts that were pasted into a prompt, with those texts."""
+
+    pastes: tuple[tuple[str, str], ...]
+
+
 class ShowChangeOf(msgspec.Struct, frozen=True):
     """Show the change at the end of this call, because it differs from what was approved."""
 
@@ -165,6 +171,12 @@ class OpenBrowser(msgspec.Struct, frozen=True):
 
     choice: CommandChoice
     purpose: "ListPurpose"
+
+
+class OpenAgents(msgspec.Struct, frozen=True):
+    """Show the agents in full screen, or the conversation of the one that works on this task."""
+
+    task_id: str | None = None
 
 
 class NoticeOnPage(msgspec.Struct, frozen=True):
@@ -223,10 +235,14 @@ class After(msgspec.Struct, frozen=True):
     event: "TimerEvent"
 
 
+class OpenInbox(msgspec.Struct, frozen=True):
+    """Show the open questions of all sessions, and answer them there."""
+
+
 class Quit(msgspec.Struct, frozen=True):
     """End the conversation; the session is unchanged."""
 
-    result: int | SessionWanted = 0
+    result: int | NextStep = 0
 
 
 PrintEffect = (
@@ -239,6 +255,7 @@ PrintEffect = (
     | PrintContext
     | PrintUsage
     | NoteUsage
+    | NotePastes
     | ShowChangeOf
 )
 Effect = (
@@ -247,12 +264,14 @@ Effect = (
     | OpenTranscript
     | OpenDiff
     | OpenBrowser
+    | OpenAgents
     | NoticeOnPage
     | RunEditor
     | ReadClipboard
     | CopyText
     | KeepPrompt
     | NotifyUser
+    | OpenInbox
     | Paint
     | AskBackground
     | After

@@ -1,4 +1,4 @@
-"""Keys as data: what each key does in each state, and the list of keys for `?`.
+"""Keys as data: what each key does in each state, and which of them the user can choose.
 
 A state consists of layers, the topmost first: an open list lies above the input, a completion popup above the draft.
 A key belongs to the first layer that has it; a key that no layer has is left to the editor of the input.
@@ -6,6 +6,7 @@ A key belongs to the first layer that has it; a key that no layer has is left to
 
 from collections.abc import Iterable, Mapping
 from enum import Enum, StrEnum, auto
+from types import MappingProxyType
 from typing import Final
 
 
@@ -21,13 +22,19 @@ class NamedKey(StrEnum):
     BACKSPACE = "backspace"
     DELETE = "delete"
     SPACE = "space"
+    PAGE_UP = "page-up"
+    PAGE_DOWN = "page-down"
     CTRL_C = "ctrl-c"
     CTRL_D = "ctrl-d"
     CTRL_G = "ctrl-g"
     CTRL_O = "ctrl-o"
     CTRL_R = "ctrl-r"
     CTRL_S = "ctrl-s"
+    CTRL_U = "ctrl-u"
+    CTRL_B = "ctrl-b"
     CTRL_V = "ctrl-v"
+    ALT_T = "alt-t"
+    ALT_A = "alt-a"
     ANY = "any other"
 
 
@@ -37,6 +44,7 @@ class KeyLayer(Enum):
     QUESTION = "yes/no question"
     LIST = "list"
     QUEUE_LIST = "list of queued messages"
+    PANEL = "panel"
     CARD = "approval"
     UNREADY_DIALOG = "list or question that does not accept keys yet"
     COMPLETION = "completion"
@@ -89,6 +97,8 @@ class SessionAction(Enum):
     STOP_TURN = auto()
     STOP_TURN_AND_OFFER_LEAVING = auto()
     REWIND = auto()
+    UNDO_COMMAND = auto()
+    MOVE_TO_BACKGROUND = auto()
 
 
 class DialogAction(Enum):
@@ -99,6 +109,7 @@ class DialogAction(Enum):
     OPEN_QUEUE = auto()
     SEARCH_HISTORY = auto()
     NEXT_PERMISSION_MODE = auto()
+    CHOOSE_EFFORT = auto()
 
 
 class ApprovalAction(Enum):
@@ -118,6 +129,7 @@ class ScreenAction(Enum):
     OFFER_LEAVING = auto()
     LEAVE = auto()
     SHOW_TRANSCRIPT = auto()
+    SHOW_AGENTS = auto()
     SHOW_KEYS = auto()
     EDIT_IN_EDITOR = auto()
     PASTE_IMAGE = auto()
@@ -130,6 +142,7 @@ KEY_TABLE: Final[Mapping[KeyLayer, Mapping[str, Action]]] = {
     KeyLayer.QUESTION: {NamedKey.ANY: DialogAction.PRESS, NamedKey.CTRL_C: DialogAction.CLOSE},
     KeyLayer.LIST: {NamedKey.ANY: DialogAction.PRESS, NamedKey.CTRL_C: DialogAction.CLOSE},
     KeyLayer.QUEUE_LIST: {NamedKey.ANY: DialogAction.PRESS, NamedKey.CTRL_C: DialogAction.CLOSE},
+    KeyLayer.PANEL: {NamedKey.ANY: DialogAction.PRESS, NamedKey.CTRL_C: DialogAction.CLOSE},
     KeyLayer.CARD: {NamedKey.ANY: ApprovalAction.PRESS},
     KeyLayer.UNREADY_DIALOG: {NamedKey.ESCAPE: DialogAction.CLOSE, NamedKey.CTRL_C: DialogAction.CLOSE},
     KeyLayer.COMPLETION: {
@@ -156,11 +169,13 @@ KEY_TABLE: Final[Mapping[KeyLayer, Mapping[str, Action]]] = {
     KeyLayer.WORKING: {
         NamedKey.ESCAPE: SessionAction.STOP_TURN,
         NamedKey.CTRL_C: SessionAction.STOP_TURN_AND_OFFER_LEAVING,
+        NamedKey.CTRL_B: SessionAction.MOVE_TO_BACKGROUND,
     },
     KeyLayer.IDLE: {NamedKey.ESCAPE: ScreenAction.OFFER_REWIND, NamedKey.CTRL_C: ScreenAction.OFFER_LEAVING},
     KeyLayer.EMPTY: {
         NamedKey.CTRL_D: ScreenAction.LEAVE,
         NamedKey.CTRL_S: SessionAction.STEER_QUEUE,
+        NamedKey.CTRL_U: SessionAction.UNDO_COMMAND,
         "?": ScreenAction.SHOW_KEYS,
     },
     KeyLayer.INPUT: {
@@ -170,9 +185,11 @@ KEY_TABLE: Final[Mapping[KeyLayer, Mapping[str, Action]]] = {
         NamedKey.DOWN: DraftAction.NEWER_PROMPT,
         NamedKey.TAB: ApprovalAction.FOCUS_CARD,
         NamedKey.SHIFT_TAB: DialogAction.NEXT_PERMISSION_MODE,
+        NamedKey.ALT_T: DialogAction.CHOOSE_EFFORT,
         NamedKey.CTRL_R: DialogAction.SEARCH_HISTORY,
         NamedKey.CTRL_G: ScreenAction.EDIT_IN_EDITOR,
         NamedKey.CTRL_O: ScreenAction.SHOW_TRANSCRIPT,
+        NamedKey.ALT_A: ScreenAction.SHOW_AGENTS,
         NamedKey.CTRL_V: ScreenAction.PASTE_IMAGE,
     },
 }
@@ -185,28 +202,63 @@ OFFERED: Final[Mapping[Action, Action]] = {
     ScreenAction.OFFER_LEAVING: ScreenAction.LEAVE,
     SessionAction.STOP_TURN_AND_OFFER_LEAVING: ScreenAction.LEAVE,
 }
-KEY_HELP: Final = (
-    ("Enter", "send; while the agent is working, queue for after its answer"),
-    ("Ctrl+S", "send with the next request to the model, without waiting for the answer"),
-    ("Ctrl+J, Alt+Enter", "new line; also Shift+Enter if the terminal reports it, or a backslash before Enter"),
-    ("Up, Down", "previous prompts; on an empty input with queued messages, edit the queue"),
-    ("Backspace", "on an empty input, remove the last queued message"),
-    ("Ctrl+R", "search previous prompts"),
-    ("/ and Tab", "complete a command"),
-    ("@ and Tab", "complete a file"),
-    ("!command", "run a command yourself; its output is sent with your next prompt"),
-    ("# text", "save the text to memory"),
-    ("Ctrl+V", "paste an image from the clipboard"),
-    ("Esc", "close what is open or stop the agent; twice while idle, rewind, or clear the input if you have a draft"),
-    ("Ctrl+C", "clear the input (Up brings it back) or stop the agent; twice, exit"),
-    ("Ctrl+D", "exit, on an empty input"),
-    ("Shift+Tab", "next permission mode"),
-    ("Ctrl+O", "the full transcript, with search"),
-    ("Ctrl+G", "edit the input in $EDITOR"),
-    ("Ctrl+L", "clear the screen"),
-    ("Ctrl+Z", "suspend; fg resumes"),
-    ("Tab", "answer the open question while you have a draft in the input"),
+
+
+class BoundAction(StrEnum):
+    """What a key can be bound to, by its name in the file."""
+
+    SEND = "send"
+    SEND_NOW = "sendNow"
+    NEW_LINE = "newLine"
+    SEARCH_HISTORY = "searchHistory"
+    PASTE_IMAGE = "pasteImage"
+    PERMISSION_MODE = "permissionMode"
+    EFFORT = "effort"
+    UNDO_COMMAND = "undoCommand"
+    BACKGROUND = "background"
+    TRANSCRIPT = "transcript"
+    AGENTS = "agents"
+    EDITOR = "editor"
+    CLEAR_SCREEN = "clearScreen"
+    SUSPEND = "suspend"
+
+
+# A key in the file's notation, and what it does.
+Bindings = Mapping[str, BoundAction]
+
+USUAL: Final[Bindings] = MappingProxyType(
+    {
+        "enter": BoundAction.SEND,
+        "ctrl+s": BoundAction.SEND_NOW,
+        "ctrl+j": BoundAction.NEW_LINE,
+        "alt+enter": BoundAction.NEW_LINE,
+        "ctrl+r": BoundAction.SEARCH_HISTORY,
+        "ctrl+v": BoundAction.PASTE_IMAGE,
+        "shift+tab": BoundAction.PERMISSION_MODE,
+        "alt+t": BoundAction.EFFORT,
+        "ctrl+u": BoundAction.UNDO_COMMAND,
+        "ctrl+b": BoundAction.BACKGROUND,
+        "ctrl+o": BoundAction.TRANSCRIPT,
+        "alt+a": BoundAction.AGENTS,
+        "ctrl+g": BoundAction.EDITOR,
+        "ctrl+l": BoundAction.CLEAR_SCREEN,
+        "ctrl+z": BoundAction.SUSPEND,
+    }
 )
+# The key of the key table that does it; the screen itself does the others.
+TABLE_KEYS: Final[Mapping[BoundAction, NamedKey]] = {
+    BoundAction.SEND: NamedKey.ENTER,
+    BoundAction.SEND_NOW: NamedKey.CTRL_S,
+    BoundAction.SEARCH_HISTORY: NamedKey.CTRL_R,
+    BoundAction.PASTE_IMAGE: NamedKey.CTRL_V,
+    BoundAction.PERMISSION_MODE: NamedKey.SHIFT_TAB,
+    BoundAction.EFFORT: NamedKey.ALT_T,
+    BoundAction.UNDO_COMMAND: NamedKey.CTRL_U,
+    BoundAction.BACKGROUND: NamedKey.CTRL_B,
+    BoundAction.TRANSCRIPT: NamedKey.CTRL_O,
+    BoundAction.AGENTS: NamedKey.ALT_A,
+    BoundAction.EDITOR: NamedKey.CTRL_G,
+}
 
 
 def action_of(key: str, layers: Iterable[KeyLayer]) -> Action:

@@ -1,11 +1,12 @@
 """Which layers of the key table are open in a state."""
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from robota.clients.tui.flows.entered_text import is_working
 from robota.clients.tui.key_table import Action, KeyLayer, action_of
 from robota.clients.tui.live_view import dialog_takes_keys
-from robota.clients.tui.state import ListDialog, QuestionDialog, ScreenState
+from robota.clients.tui.state import ListDialog, PanelDialog, QuestionDialog, QueueDialog, ScreenState
 
 
 def action_for(state: ScreenState, key: str) -> Action:
@@ -58,6 +59,14 @@ def _empty_layers(state: ScreenState) -> Iterator[KeyLayer]:
 def _dialog_layer(state: ScreenState) -> KeyLayer:
     if state.approval is not None:
         return KeyLayer.CARD
-    if isinstance(state.dialog, QuestionDialog):
-        return KeyLayer.QUESTION
-    return KeyLayer.LIST if isinstance(state.dialog, ListDialog) else KeyLayer.QUEUE_LIST
+    match state.dialog:
+        case QuestionDialog():
+            return KeyLayer.QUESTION
+        case PanelDialog():
+            return KeyLayer.PANEL
+        case QueueDialog():
+            return KeyLayer.QUEUE_LIST
+        case ListDialog() | None:
+            return KeyLayer.LIST
+        case never:
+            assert_never(never)

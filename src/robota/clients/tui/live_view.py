@@ -9,11 +9,22 @@ from msgspec.structs import replace
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.flows.entered_text import blocking_ask, is_shell_line
 from robota.clients.tui.flows.status_output import status_rows
-from robota.clients.tui.state import CardEdit, CardReply, ListDialog, QuestionDialog, QueueDialog, ScreenState
-from robota.clients.tui.theme import NO_COLOURS, Role, Theme, cut_columns, safe
+from robota.clients.tui.palettes import NO_COLOURS
+from robota.clients.tui.state import (
+    CardEdit,
+    CardReply,
+    ListDialog,
+    PanelDialog,
+    QuestionDialog,
+    QueueDialog,
+    ScreenState,
+)
+from robota.clients.tui.theme import Role, Theme, cut_columns, safe
 from robota.clients.tui.widgets.live_rows import RETRIES, live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts, status_row
 from robota.protocol.asks.ask import CompletionAsk
+from robota.protocol.permission_mode import PermissionMode
+from robota.protocol.views import DiffsView, DiffView
 from robota.text.visible import single_line
 
 if TYPE_CHECKING:
@@ -26,7 +37,7 @@ MIN_ROWS_WITH_FRAME: Final = 10
 # With fewer free rows than this, a dialog is not shown and accepts no keys.
 MIN_DIALOG_ROWS: Final = 2
 # In a lower window, the plan is hidden while a question is open.
-MIN_ROOM_FOR_PLAN: Final = 12
+MIN_ROOM_FOR_PLAN: Final = 24
 # For counting rows.
 PLAIN_THEME: Final = Theme(NO_COLOURS)
 PROMPT_SIGN: Final = "> "
@@ -34,7 +45,7 @@ SHELL_SIGN: Final = "! "
 EDIT_SIGN: Final = "e "
 REPLY_SIGN: Final = "w "
 EDIT_HINT: Final = "Enter runs it as edited here, Ctrl+G opens it in $EDITOR, Esc goes back."
-REPLY_HINT: Final = "Type y or n, then your message; any other text rejects it and is the reason. Esc goes back."
+REPLY_HINT: Final = "Type y or n, then your message; other text is a no and its reason. Esc: back."
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,6 +163,10 @@ def _dialog_rows(state: ScreenState, theme: Theme, room: int) -> list[str]:
             return list(rows)[-room:]
         case QueueDialog(entries):
             return list(queue_rows(entries, theme, columns, room))
+        case PanelDialog(panel):
+            from robota.clients.tui.widgets.panel_rows import panel_rows
+
+            return list(panel_rows(panel, theme, columns, room))
         case None:
             return []
         case never:
@@ -169,7 +184,18 @@ def card_drawing(state: ScreenState, room: int) -> "CardDrawing":
         room=room,
         takes_keys=dialog_takes_keys(state),
         has_draft=has_draft and approval is not None and approval.focus.pause.is_over(state.now),
+        accepts_edits=_mode_would_accept(state),
+        is_beside=approval is not None and state.view.is_asked_beside(approval.request.message.ts),
     )
+
+
+def _mode_would_accept(state: ScreenState) -> bool:
+    """Whether the next permission mode stops questions like the one on the card."""
+    session, approval = state.view.session, state.approval
+    if approval is None or session is None or session.permission_mode is not PermissionMode.DEFAULT:
+        return False
+    asked = approval.request.asked
+    return isinstance(asked.view, DiffView | DiffsView) and not asked.verdict.rule and bool(asked.verdict.suggestions)
 
 
 def _rows_below(state: ScreenState, theme: Theme) -> list[str]:
@@ -189,6 +215,7 @@ def _status_rows(state: ScreenState, theme: Theme) -> list[str]:
     facts = StatusFacts(
         git_branch=state.git_branch if appearance.shows_git_branch else "",
         seconds=0 if since is None else int(state.now - since),
+        silent_s=0 if since is None else int(state.now - max(since, state.last_news_at)),
         is_short=not appearance.has_status_line,
     )
     own = status_row(state.view, facts, theme, columns)

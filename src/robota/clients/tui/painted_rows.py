@@ -12,6 +12,9 @@ from robota.clients.tui.theme import Role, Theme
 COLOUR: Final = r"\x1b\[[0-9;:]*m"
 LINK: Final = r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)"
 RESET: Final = "\x1b[0m"
+# Right before the end of a row, gives the rest of it the same background. Unlike spaces, it is not wrapped when the
+# window becomes narrower.
+FILL: Final = "\x1b[K"
 # The hanging indent of wrapped rows: the indentation of the first row, and the line number and sign of a diff.
 HANGING: Final = r" *(?:\d+ [-+ ] )?"
 
@@ -26,13 +29,18 @@ class PaintedCell(msgspec.Struct, frozen=True):
 
 def plain(row: str) -> str:
     """The text of a row without colours."""
-    return re.sub(COLOUR, "", re.sub(LINK, "", row)) if "\x1b" in row else row
+    return re.sub(COLOUR, "", re.sub(LINK, "", row)).replace(FILL, "") if "\x1b" in row else row
+
+
+def filled(row: str, width: int) -> str:
+    """The row with spaces to the width instead of `FILL`, for a screen whose cells are drawn one by one."""
+    return row.replace(FILL, " " * max(0, width - columns_of(plain(row)))) if FILL in row else row
 
 
 def cells(row: str) -> Iterator[PaintedCell]:
     """The characters of a row without links; sequences at its end come with an empty character."""
     sequences = colour = ""
-    for piece in re.split(f"({COLOUR})", re.sub(LINK, "", row)):
+    for piece in re.split(f"({COLOUR})", re.sub(LINK, "", row).replace(FILL, "")):
         if piece.startswith("\x1b"):
             sequences += piece
             colour = "" if piece == RESET else colour + piece
@@ -57,14 +65,15 @@ def wrap_row(row: str, width: int, *, keeps_words: bool = False) -> Iterator[str
     hanging = len(indented[0]) if indented else 0
     indent = min(hanging, width // 2)
     min_columns = max(hanging, width // 2) if keeps_words else width
-    parts, start = list(cells(row)), 0
+    parts, start, fill = list(cells(row)), 0, FILL if FILL in row else ""
     while start < len(parts):
         end = _row_end(parts, start, indent, width, min_columns)
         first, last = parts[start], parts[end - 1]
         begin = " " * indent + first.colour if start else first.sequences
         inner = "".join(cell.sequences + cell.character for cell in parts[start + 1 : end])
         is_open = last.colour and end < len(parts)
-        yield begin + first.character + inner + (RESET if is_open else "")
+        filling = last.colour + fill + RESET if fill else ""
+        yield begin + first.character + inner + filling + (RESET if is_open else "")
         start = end
 
 

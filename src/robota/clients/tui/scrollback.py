@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec.structs import replace
 
-from robota.clients.terminal.width import wrapped
+from robota.clients.terminal.width import broken, wrapped
 from robota.clients.tui.effects import (
+    NotePastes,
     NoteUsage,
     PrintContext,
     PrintEffect,
@@ -25,7 +26,10 @@ from robota.clients.tui.effects import (
     ShowChangeOf,
 )
 from robota.clients.tui.file_links import FileAddress, no_links, with_file_links
+from robota.clients.tui.painted_rows import FILL, RESET
 from robota.clients.tui.theme import Role, Theme
+from robota.clients.tui.widgets.page_row import PageRow, painted
+from robota.clients.tui.workspace_paths import relative_call
 from robota.clients.view.model import LiveTool
 from robota.clients.view.transcript import (
     ERROR_TEXTS,
@@ -67,6 +71,9 @@ MIN_ANSWER_WIDTH: Final = 10
 # How many rows of a long prompt are shown, at its beginning and its end.
 PROMPT_BEGIN: Final = 12
 PROMPT_END: Final = 6
+REASONING_ROWS: Final = 3
+SUBTASK_ROWS: Final = 6
+MAX_PASTES: Final = 20
 REMARK_ROLES: Final = {
     RemarkKind.DETAIL: Role.DIM,
     RemarkKind.NOTICE: Role.DIM,
@@ -83,17 +90,20 @@ class Scrollback:
         theme: Theme,
         width: Callable[[], int],
         file_address: FileAddress = no_links,
+        workspace: Callable[[], str] = str,
     ) -> None:
         self._theme = theme
         self._file_address = file_address
         self._width = width
+        self._workspace = workspace
         self._transcript = Transcript()
         self._rows: list[str] = []
         self._answer: StreamedAnswer | None = None
         self._answer_rows: list[str] = []
         self._margin = ""  # of the answer; subtasks are indented
+        self._pastes: deque[tuple[str, str]] = deque(maxlen=MAX_PASTES)
         # One more than is shown, to know whether there were more.
-        self.blocks: deque[list[str]] = deque(maxlen=MAX_BLOCKS + 1)
+        self.blocks: deque[list[PageRow]] = deque(maxlen=MAX_BLOCKS + 1)
 
     def perform(self, effect: PrintEffect) -> None:
         """Print what the reducer asks for."""
@@ -114,16 +124,21 @@ class Scrollback:
                 self._show_context(shown)
             case PrintUsage():
                 self._tell_usage(effect)
-            case NoteUsage() | ShowChangeOf():
+            case NoteUsage() | ShowChangeOf() | NotePastes():
                 self._note(effect)
             case never:
                 assert_never(never)
 
-    def _note(self, effect: NoteUsage | ShowChangeOf) -> None:
-        if isinstance(effect, NoteUsage):
-            self.usage.shown = effect.used
-        else:
-            self._transcript.show_change_of(effect.call_id)
+    def _note(self, effect: NoteUsage | ShowChangeOf | NotePastes) -> None:
+        match effect:
+            case NoteUsage(used):
+                self.usage.shown = used
+            case ShowChangeOf(call_id):
+                self._transcript.show_change_of(call_id)
+            case NotePastes(pastes):
+                self._pastes.extend(pastes)
+            case never:
+                assert_never(never)
 
     def take(self, event: Event) -> None:
         """Turn an event into rows, for `take_rows`."""
@@ -135,7 +150,7 @@ class Scrollback:
             case AnswerStarted() | AnswerGrew() | AnswerFinished():
                 self._stream(entry, margin)
             case PromptSaid(text):
-                self._said(text, margin)
+                self._print_user_text(text, margin)
             case ReasoningSaid(text):
                 self._reasoned(text, margin)
             case CallFinished(call=call):
@@ -188,12 +203,15 @@ class Scrollback:
             self.take_rows()  # it is on the screen already; only Ctrl+O needs it
 
     def _show_subject(self, asked: ApprovalAsk, *, is_whole: bool) -> None:
-        from robota.clients.tui.widgets.approval_subject import first_rows, subject_rows
+        from robota.clients.tui.widgets.approval_subject import first_rows, is_diff, subject_rows
 
         if is_whole:
-            self.block(subject_rows(asked, self._theme))
+            parts = list(subject_rows(asked, self._theme))
+            rows = (row for part in parts for row in painted(part, self._theme, self._width()))
+            self.block(rows, parts)
         else:
-            self.block(first_rows(asked, self._theme, self._width()), has_gap=True)
+            whole = subject_rows(asked, self._theme) if is_diff(asked) else None
+            self.block(first_rows(asked, self._theme, self._width()), whole, has_gap=True)
 
     def _show_context(self, shown: ContextShown) -> None:
         from robota.clients.tui.widgets.context_bars import context_rows
@@ -223,12 +241,12 @@ class Scrollback:
             else:
                 self.tell(f"! {ERROR_TEXTS.get(item.text or '', item.text)}", Role.ERROR)
 
-    def full_rows(self) -> list[str]:
+    def full_rows(self) -> list[PageRow]:
         """The newest blocks in full, and where to find older ones."""
-        more = [self._painted(EARLIER, Role.DIM)] if len(self.blocks) > MAX_BLOCKS else []
+        more: list[PageRow] = [self._painted(EARLIER, Role.DIM)] if len(self.blocks) > MAX_BLOCKS else []
         return more + [row for block in list(self.blocks)[-MAX_BLOCKS:] for row in block]
 
-    def block(self, rows: Iterable[str], whole: Iterable[str] | None = None, *, has_gap: bool = False) -> None:
+    def block(self, rows: Iterable[str], whole: Iterable[PageRow] | None = None, *, has_gap: bool = False) -> None:
         """Print rows; `whole` are the same rows in full, for Ctrl+O."""
         shown = list(rows)
         if shown:
@@ -240,14 +258,27 @@ class Scrollback:
         self.block(self._painted_words(text, role))
 
     def show_prompt(self, text: str) -> None:
-        """Show a text of the user; of a long paste only its beginning and end."""
-        whole = self._painted_words(f"> {_indented(text)}", Role.USER)
+        """Show a text of the user: pastes as their labels, of another long text only its beginning and end."""
+        whole = self._prompt_rows(text)
+        labelled = text
+        for label, paste in self._pastes:
+            labelled = labelled.replace(paste, label, 1)
+        if labelled != text:
+            self.block(self._prompt_rows(labelled), whole, has_gap=True)
+            return
         left_out = len(whole) - PROMPT_BEGIN - PROMPT_END
         if left_out <= 1:
             self.block(whole, has_gap=True)
             return
         more = self._painted(f"{HANGING}... +{counted(left_out, 'line')} (Ctrl+O shows all)", Role.DIM)
         self.block([*whole[:PROMPT_BEGIN], more, *whole[-PROMPT_END:]], whole, has_gap=True)
+
+    def _prompt_rows(self, text: str) -> list[str]:
+        theme = self._theme
+        band = theme.codes.get(Role.USER_ROW)
+        end = f"\x1b[{band}m{FILL}{RESET}" if band else ""
+        lines = self._lines(f"> {_indented(text)}", HANGING)
+        return [theme.paint(line, Role.USER, Role.USER_ROW) + end for line in lines]
 
     def _painted(self, text: str, role: Role) -> str:
         return self._theme.paint(text, role)
@@ -256,7 +287,9 @@ class Scrollback:
         return [self._painted(line, role) for line in self._lines(text, HANGING)]
 
     def _lines(self, text: str, hanging: str) -> list[str]:
-        return wrapped(text, self._width(), hanging).split("\n")
+        width = self._width()
+        lines = wrapped(text, width + 1, hanging).split("\n")
+        return [piece for line in lines for piece in broken(line, width, hanging)]
 
     def _begin_answer(self, margin: str) -> None:
         from robota.clients.tui.markdown.answer import StreamedAnswer
@@ -264,20 +297,27 @@ class Scrollback:
         self._margin = margin
         self._answer, self._answer_rows = StreamedAnswer(self._theme, self._file_address), []
 
-    def _said(self, text: str, margin: str) -> None:
+    def _print_user_text(self, text: str, margin: str) -> None:
         """Text of the user; in a subtask, it comes from the model."""
         if not margin:
             self.show_prompt(text)
             return
         words = f"{margin[len(STEP) :]}Subtask: {_indented(text, margin)}"
-        self.block((self._painted(line, Role.DIM) for line in self._lines(words, margin)), has_gap=True)
+        self._fold(self._lines(words, margin), margin, SUBTASK_ROWS, has_gap=True)
 
     def _reasoned(self, text: str, margin: str) -> None:
-        """The first line of the reasoning; the rest is in the transcript."""
-        lines = text.strip().split("\n")
-        more = f" (+{counted(len(lines) - 1, 'line')})" if len(lines) > 1 else ""
-        folded = self._theme.row([(f"{margin}∴ {lines[0]}{more}", Role.DIM)], self._width())
-        self.block([folded], [self._painted(f"{margin}∴ {line}", Role.DIM) for line in lines])
+        """The beginning of the reasoning; the rest is in the transcript."""
+        hanging = f"{margin}{HANGING}"
+        self._fold(self._lines(f"{margin}∴ {_indented(text.strip(), hanging)}", hanging), hanging, REASONING_ROWS)
+
+    def _fold(self, lines: list[str], margin: str, shown: int, *, has_gap: bool = False) -> None:
+        """Print the first lines of a text in the background, and how many follow."""
+        whole = [self._painted(line, Role.DIM) for line in lines]
+        if len(whole) <= shown + 1:
+            self.block(whole, has_gap=has_gap)
+            return
+        more = self._painted(f"{margin}... +{counted(len(whole) - shown, 'line')} (Ctrl+O shows all)", Role.DIM)
+        self.block([*whole[:shown], more], whole, has_gap=has_gap)
 
     def _answered(self, rows: list[str]) -> None:
         if rows:
@@ -304,13 +344,15 @@ class Scrollback:
 
     def _show_call(self, call: LiveTool, margin: str = "", *, is_change_known: bool = False) -> None:
         """A finished call; the diff of an approved call was already shown above."""
-        from robota.clients.tui.widgets.call_rows import call_rows
+        from robota.clients.tui.widgets.call_rows import call_rows, whole_call_rows
 
+        call = relative_call(call, self._workspace())
         is_known = is_change_known and isinstance(call.view, DiffView | DiffsView)
         shown = replace(call, view=None) if is_known else call
         rows = [margin + row for row in call_rows(shown, self._theme, self._width() - len(margin))]
         rows = [with_file_links(row, self._file_address) for row in rows]
-        self.block(rows, [margin + row for row in call_rows(call, self._theme, self._width(), is_whole=True)])
+        whole = whole_call_rows(call, self._theme, self._width())
+        self.block(rows, [margin + row if isinstance(row, str) else row for row in whole])
 
 
 def _as_it_ended(call: PastCall) -> LiveTool:

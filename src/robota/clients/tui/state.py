@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from robota.clients.tui.flows.draft import Draft
-from robota.clients.tui.key_table import Action
+from robota.clients.tui.key_table import USUAL, Action, Bindings
 from robota.clients.tui.theme import Background
 from robota.clients.view.model import ViewModel
 from robota.protocol.appearance import Appearance
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from robota.clients.tui.flows.approval_keys import ApprovalCard
     from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
     from robota.clients.tui.flows.list_picker import ListPicker
+    from robota.clients.tui.flows.panel import Panel
     from robota.clients.tui.flows.queue_list import QueueList
     from robota.clients.tui.flows.quick_approvals import QuickApprovals
     from robota.clients.tui.flows.typing_pause import CardFocus, TypingPause
@@ -72,7 +73,13 @@ class QueueDialog(msgspec.Struct, frozen=True):
     entries: "QueueList"
 
 
-Dialog = ListDialog | QuestionDialog | QueueDialog
+class PanelDialog(msgspec.Struct, frozen=True):
+    """An open panel."""
+
+    panel: "Panel"
+
+
+Dialog = ListDialog | QuestionDialog | QueueDialog | PanelDialog
 
 
 class AskedApproval(msgspec.Struct, frozen=True):
@@ -128,14 +135,17 @@ class ScreenState(msgspec.Struct, frozen=True, kw_only=True):
     now: float = 0.0
     window: Window = Window()
     has_vi_keys: bool = False
+    bindings: Bindings = USUAL
     view: ViewModel = ViewModel()
     draft: Draft = Draft()
     approval: OpenApproval | None = None
     waiting_approvals: tuple[AskedApproval, ...] = ()
     quick_approvals: "QuickApprovals | None" = None
+    undo_call: str | None = None  # the newest call that changed files without approval
     dialog: Dialog | None = None
     hint: Hint = Hint()
     last_key_at: float = 0.0
+    last_news_at: float = 0.0  # from the session
     is_stopping: bool = False
     working_since: float | None = None
     retry_at: float = 0.0

@@ -1,4 +1,4 @@
-"""Colours: the style of each role in each theme, on dark and light terminals, and without colours."""
+"""Paint text: the roles of texts, their style in a palette, and rows that fit the screen."""
 
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
@@ -8,7 +8,8 @@ import msgspec
 
 from robota.clients.terminal.line import BOLD, DIM, GREEN, RED, Line
 from robota.clients.terminal.width import columns_of
-from robota.protocol.appearance import ThemeName
+from robota.clients.tui.colours import ColourDepth
+from robota.clients.tui.glyphs import SYMBOLS, Glyphs
 from robota.text.visible import visible, without_surrogates
 
 TAB: Final = frozenset("\t")
@@ -23,7 +24,7 @@ class Background(Enum):
 
 
 class Role(Enum):
-    """The role of a piece of text. Colours come from the terminal's palette, which suits the user."""
+    """The role of a piece of text."""
 
     PLAIN = auto()
     DIM = auto()
@@ -39,127 +40,38 @@ class Role(Enum):
     REMOVED = auto()
     ADDED_WORDS = auto()
     REMOVED_WORDS = auto()
+    # Backgrounds of whole rows. In a palette without them, rows differ by the colour of their text.
+    USER_ROW = auto()
+    ADDED_ROW = auto()
+    REMOVED_ROW = auto()
+    # Code.
+    KEYWORD = auto()
+    STRING = auto()
+    NUMBER = auto()
+    COMMENT = auto()
+    FUNCTION = auto()
+    TYPE = auto()
 
 
 Piece = tuple[str, Role]
-
-WITHOUT_COLOURS: Final = {
-    Role.DIM: "2",
-    Role.BOLD: "1",
-    Role.USER: "1",
-    Role.ACTIVE: "1",
-    Role.ERROR: "1",
-    Role.CHOSEN: "7",
-    Role.ADDED_WORDS: "4",
-    Role.REMOVED_WORDS: "4",
-}
-DARK: Final = {
-    **WITHOUT_COLOURS,
-    Role.ACTIVE: "36",
-    Role.SUCCESS: "32",
-    Role.WARNING: "33",
-    Role.ERROR: "31",
-    Role.NAME: "35",
-    Role.ADDED: "32",
-    Role.REMOVED: "31",
-    Role.ADDED_WORDS: "32;7",
-    Role.REMOVED_WORDS: "31;7",
-}
-# In many terminals, dim text is unreadable on white.
-LIGHT: Final = {**DARK, Role.DIM: "90", Role.ACTIVE: "34"}
-# Nothing is dim, and colours are bright or bold.
-CONTRAST_DARK: Final = {
-    Role.BOLD: "1",
-    Role.USER: "1",
-    Role.ACTIVE: "96;1",
-    Role.SUCCESS: "92;1",
-    Role.WARNING: "93;1",
-    Role.ERROR: "91;1",
-    Role.NAME: "95;1",
-    Role.CHOSEN: "1;7",
-    Role.ADDED: "92",
-    Role.REMOVED: "91",
-    Role.ADDED_WORDS: "92;7",
-    Role.REMOVED_WORDS: "91;7",
-}
-CONTRAST_LIGHT: Final = {
-    **CONTRAST_DARK,
-    Role.ACTIVE: "34;1",
-    Role.SUCCESS: "32;1",
-    Role.WARNING: "35;1",
-    Role.ERROR: "31;1",
-    Role.NAME: "34;1",
-    Role.ADDED: "32;1",
-    Role.REMOVED: "31;1",
-    Role.ADDED_WORDS: "32;7",
-    Role.REMOVED_WORDS: "31;7",
-}
-# Users who cannot distinguish red from green can distinguish blue from yellow. Errors are also underlined.
-BLUE_AND_YELLOW: Final = {
-    Role.SUCCESS: "94",
-    Role.WARNING: "33",
-    Role.ERROR: "33;1;4",
-    Role.ADDED: "94",
-    Role.REMOVED: "33",
-    Role.ADDED_WORDS: "94;7",
-    Role.REMOVED_WORDS: "33;7",
-}
-BLUE_AND_YELLOW_DARK: Final = {**DARK, **BLUE_AND_YELLOW}
-BLUE_AND_YELLOW_LIGHT: Final = {
-    **LIGHT,
-    **BLUE_AND_YELLOW,
-    Role.SUCCESS: "34",
-    Role.ADDED: "34",
-    Role.ADDED_WORDS: "34;7",
-}
 
 
 class Palette(msgspec.Struct, frozen=True, kw_only=True):
     """The style of each role, as SGR codes.
 
-    `code_style` names the highlighting of code; `accent`, `added`, `removed` and `faint` the looks of Markdown.
+    `code_style` names the highlighting of code where the palette has no colours for it; `accent`, `added`, `removed`
+    and `faint` are the looks of Markdown.
     """
 
     codes: Mapping[Role, str]
+    depth: ColourDepth = ColourDepth.SIXTEEN
     code_style: str = "ansi_dark"
-    has_colours: bool = True
     accent: str = "cyan"
     added: str = "green"
     removed: str = "red"
     faint: str = "dim"
 
 
-NO_COLOURS: Final = Palette(codes=WITHOUT_COLOURS, code_style="bw", has_colours=False)
-ON_DARK: Final = Palette(codes=DARK)
-ON_LIGHT: Final = Palette(codes=LIGHT, code_style="ansi_light", accent="blue", faint="bright_black")
-PALETTES: Final = {
-    ThemeName.AUTO: (ON_DARK, ON_LIGHT),
-    ThemeName.DARK: (ON_DARK, ON_DARK),
-    ThemeName.LIGHT: (ON_LIGHT, ON_LIGHT),
-    ThemeName.HIGH_CONTRAST: (
-        Palette(codes=CONTRAST_DARK, accent="bright_cyan", added="bright_green", removed="bright_red", faint=""),
-        Palette(
-            codes=CONTRAST_LIGHT,
-            code_style="ansi_light",
-            accent="bold blue",
-            added="bold green",
-            removed="bold red",
-            faint="",
-        ),
-    ),
-    ThemeName.COLOUR_BLIND: (
-        Palette(codes=BLUE_AND_YELLOW_DARK, added="bright_blue", removed="yellow"),
-        Palette(
-            codes=BLUE_AND_YELLOW_LIGHT,
-            code_style="ansi_light",
-            accent="blue",
-            added="blue",
-            removed="yellow",
-            faint="bright_black",
-        ),
-    ),
-    ThemeName.NONE: (NO_COLOURS, NO_COLOURS),
-}
 # The colours that clients share, as what they mean.
 SHARED_COLOURS: Final = {RED: Role.ERROR, GREEN: Role.SUCCESS, DIM: Role.DIM, BOLD: Role.BOLD}
 
@@ -167,8 +79,9 @@ SHARED_COLOURS: Final = {RED: Role.ERROR, GREEN: Role.SUCCESS, DIM: Role.DIM, BO
 class Theme:
     """Paints text. The palette may change: the terminal reports its background late, or the user changes the theme."""
 
-    def __init__(self, palette: Palette) -> None:
+    def __init__(self, palette: Palette, glyphs: Glyphs = SYMBOLS) -> None:
         self.palette = palette
+        self.glyphs = glyphs
 
     @property
     def codes(self) -> Mapping[Role, str]:
@@ -178,12 +91,22 @@ class Theme:
     @property
     def has_colours(self) -> bool:
         """Whether colours are used."""
-        return self.palette.has_colours
+        return self.palette.depth > ColourDepth.NONE
 
-    def paint(self, text: str, role: Role = Role.PLAIN) -> str:
-        """The text in its colours. It cannot control the terminal: control characters are made visible."""
+    @property
+    def has_tints(self) -> bool:
+        """Whether rows can have a background, on which code has its colours."""
+        return Role.ADDED_ROW in self.codes
+
+    def paint(self, text: str, role: Role = Role.PLAIN, on: Role = Role.PLAIN) -> str:
+        """The text in its colours. It cannot control the terminal: control characters are made visible.
+
+        `on` is the role of the whole row, whose background is behind the text.
+        """
         shown = safe(text)
-        code = self.codes.get(role)
+        code, behind = self.codes.get(role, ""), self.codes.get(on, "")
+        if behind:
+            code = f"{behind};{code}" if code else behind
         return f"\x1b[{code}m{shown}\x1b[0m" if code and shown else shown
 
     def row(self, pieces: Iterable[Piece], width: int) -> str:
@@ -204,30 +127,6 @@ class Theme:
         if role is not None and (self.has_colours or line.colour in (BOLD, DIM)):
             return self.paint(line.text, role)
         return f"\x1b[{line.colour}m{shown}\x1b[0m" if line.colour and self.has_colours and shown else shown
-
-
-def theme_for(env: Mapping[str, str], chosen: ThemeName = ThemeName.AUTO) -> Theme:
-    """The theme at the start of a conversation."""
-    return Theme(palette_for(env, chosen))
-
-
-def palette_for(env: Mapping[str, str], chosen: ThemeName, background: Background | None = None) -> Palette:
-    """The colours to use, from `NO_COLOR`, then `ROBOTA_THEME`, the chosen theme, and the background.
-
-    The terminal's own report of its background precedes `COLORFGBG`, which may be inherited from another terminal.
-    """
-    name = theme_wanted(env, chosen)
-    if env.get("NO_COLOR"):
-        return NO_COLOURS
-    guessed = Background.LIGHT if env.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else Background.DARK
-    on_dark, on_light = PALETTES[name]
-    return on_light if (background or guessed) is Background.LIGHT else on_dark
-
-
-def theme_wanted(env: Mapping[str, str], chosen: ThemeName) -> ThemeName:
-    """The theme in `ROBOTA_THEME`, else the chosen one."""
-    wanted = env.get("ROBOTA_THEME", "")
-    return ThemeName(wanted) if wanted in set(ThemeName) else chosen
 
 
 def safe(text: str) -> str:

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import msgspec
 
+from robota.clients.view.other_tasks import OtherTasks, first_ask
 from robota.clients.view.rows import MessageRows
 from robota.protocol.asks.ask import Ask
+from robota.protocol.asks.kinds import NOTHING_TO_DO_ASKS
 from robota.protocol.asks.seed import ask_of
-from robota.protocol.calls import CallPurpose, PastCall
+from robota.protocol.calls import BackgroundTask, CallPurpose, PastCall
 from robota.protocol.events import (
-    BackgroundTask,
     ContextUpdate,
     Notice,
     RetryScheduled,
@@ -73,6 +74,11 @@ class OpenAsk(msgspec.Struct, frozen=True, kw_only=True):
     asked: Ask | None = None
 
 
+def open_ask(row: Message) -> OpenAsk:
+    """The ask of a row that waits for an answer."""
+    return OpenAsk(message=row, required_action=state_of(row, None).required_action, asked=ask_of(row))
+
+
 class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
     """The whole view.
 
@@ -100,6 +106,7 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
     seen_background: frozenset[str] = frozenset()  # what had completed at the user's last message
     kept_out: str = ""  # what the sandbox denies to commands
     past_calls: tuple[PastCall, ...] = ()  # calls of rows that were loaded, not streamed
+    others: OtherTasks = {}  # the tasks beside the shown one, by id
 
     @property
     def agent(self) -> AgentStateInfo:
@@ -108,6 +115,24 @@ class ViewModel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pending_ask(self) -> OpenAsk | None:
+        """The ask that the user is to answer now: that of the shown task, unless it only waits for the next prompt and
+        another task asks something; then the oldest ask of the others."""
+        own, other = self._own_ask, first_ask(self.others)
+        is_busy = own is not None and own.message.ask not in NOTHING_TO_DO_ASKS
+        return own if is_busy or other is None else open_ask(other)
+
+    @property
+    def open_asks(self) -> tuple[OpenAsk, ...]:
+        """All open asks: that of the shown task, then those of the others."""
+        others = sorted((ask for task in self.others.values() for ask in task.asks), key=lambda ask: ask.ts)
+        return (*filter(None, (self._own_ask,)), *map(open_ask, others))
+
+    def is_asked_beside(self, ts: int) -> bool:
+        """Whether the ask is of another task than the shown one, such as an agent."""
+        return any(ask.ts == ts for task in self.others.values() for ask in task.asks)
+
+    @property
+    def _own_ask(self) -> OpenAsk | None:
         """The ask at the end of the rows, unless it was answered."""
         last = self.rows.last()
         agent = self.agent

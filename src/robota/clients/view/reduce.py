@@ -6,10 +6,10 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 
 from robota.clients.view.model import RUNNING, CallBeingWritten, LiveTool, StreamedText, ViewModel
+from robota.clients.view.other_tasks import other_tasks_of, with_event
 from robota.clients.view.rows import PAGE_SIZE, rows_of
-from robota.protocol.calls import CallPurpose
+from robota.protocol.calls import BackgroundStatus, CallPurpose
 from robota.protocol.events import (
-    BackgroundStatus,
     BackgroundTasks,
     ContextUpdate,
     Event,
@@ -53,11 +53,14 @@ def reduce(view: ViewModel, event: Event) -> ViewModel:
     The cost of an event does not grow with the conversation: maps hold only what is live, rows and texts
     share their pages with the value before.
     """
+    if is_of_other_task(view, event):
+        others = with_event(view.others, event)
+        return view if others is view.others else replace(view, others=others)
     step = STEPS.get(type(event))
-    return view if step is None or _is_of_other_task(view, event) else step(view, event)
+    return view if step is None else step(view, event)
 
 
-def _is_of_other_task(view: ViewModel, event: Event) -> bool:
+def is_of_other_task(view: ViewModel, event: Event) -> bool:
     """Whether the event belongs to a task beside the one that is shown."""
     shown = None if view.session is None else view.session.current_task_id
     return shown is not None and isinstance(event, TaskEvent) and event.task_id != shown
@@ -87,6 +90,7 @@ def _state(view: ViewModel, event: State) -> ViewModel:
         request=next((row for row in reversed(rows) if is_request_row(row)), None),
         queue=state.message_queue,
         todos=state.todos,
+        others=other_tasks_of(state.open_tasks, state.current_task_id, view.others),
     )
 
 

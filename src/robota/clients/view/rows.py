@@ -64,8 +64,8 @@ class MessageRows(msgspec.Struct, frozen=True, kw_only=True):
     def replaced(self, index: int, message: Message) -> "MessageRows":
         page, within = divmod(index, PAGE_SIZE)
         if page == len(self.pages):
-            return MessageRows(pages=self.pages, tail=_with(self.tail, within, message))
-        changed = _with(self.pages[page], within, message)
+            return MessageRows(pages=self.pages, tail=_with_replaced(self.tail, within, message))
+        changed = _with_replaced(self.pages[page], within, message)
         return MessageRows(pages=(*self.pages[:page], changed, *self.pages[page + 1 :]), tail=self.tail)
 
 
@@ -77,5 +77,5 @@ def rows_of(messages: Iterable[Message]) -> MessageRows:
     return MessageRows(pages=pages, tail=rows[full:])
 
 
-def _with(page: tuple[Message, ...], within: int, message: Message) -> tuple[Message, ...]:
+def _with_replaced(page: tuple[Message, ...], within: int, message: Message) -> tuple[Message, ...]:
     return (*page[:within], message, *page[within + 1 :])

@@ -146,6 +146,7 @@ class Transcript:
     def __init__(self) -> None:
         self._begun: set[str] = set()  # tasks whose prompt was shown
         self._depths: dict[str, int] = {}
+        self._agents: set[str] = set()  # tasks beside the conversation, which are not shown
         self._calls: dict[str, LiveTool] = {}  # those that run
         self._newest_call = ""
         self._asked: set[str] = set()
@@ -175,7 +176,12 @@ class Transcript:
     def entries(self, event: Event) -> Iterator[Entry]:
         """What the event adds."""
         step = self._steps.get(type(event))
-        return iter(()) if step is None else step(event)
+        is_left_out = self.is_beside(event) and not isinstance(event, TaskSpawned)
+        return iter(()) if step is None or is_left_out else step(event)
+
+    def is_beside(self, event: Event) -> bool:
+        """Whether the event is of an agent that works beside the conversation."""
+        return bool(self._agents) and getattr(event, "task_id", None) in self._agents
 
     def depth_of(self, event: Event) -> int:
         """How deep the task of the event is: 0, or more in a subtask."""
@@ -268,6 +274,8 @@ class Transcript:
 
     def _spawned(self, event: TaskSpawned) -> Iterator[Entry]:
         self._depths[event.child_task_id] = self._depths.get(event.task_id, 0) + 1
+        if event.agent_id is not None or event.task_id in self._agents:
+            self._agents.add(event.child_task_id)
         yield from ()
 
     def _plan_changed(self, event: TodosUpdated) -> Iterator[Entry]:

@@ -95,5 +95,5 @@ def _rank(typed: str, name: str) -> int:
 
 
 def _word_end(text: str, caret: int) -> int:
-    found = WORD_END.search(text, caret)
-    return len(text) if found is None else found.start()
+    end = WORD_END.search(text, caret)
+    return len(text) if end is None else end.start()

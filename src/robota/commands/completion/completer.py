@@ -21,16 +21,16 @@ class Completer:
         caret = caret if 0 <= caret <= len(text) else len(text)
         if limit <= 0:
             return NOTHING
-        found = await self._mentions.complete(text, caret, limit)
-        if found is None:
-            found = await self._commands.complete(text, caret, limit)
-        if found is None:
+        mentions = await self._mentions.complete(text, caret, limit)
+        if mentions is None:
+            mentions = await self._commands.complete(text, caret, limit)
+        if mentions is None:
             return NOTHING
-        if text[found.end : found.end + 1].isspace():
-            return msgspec.structs.replace(found, candidates=tuple(map(_without_space, found.candidates)))
-        return found
+        if text[mentions.end : mentions.end + 1].isspace():
+            return msgspec.structs.replace(mentions, candidates=tuple(map(_without_space, mentions.candidates)))
+        return mentions
 
 
 def _without_space(candidate: CompletionCandidate) -> CompletionCandidate:
-    """The candidate without the space at its end, where the text goes on with one."""
+    """The candidate without its trailing space, because a space follows already."""
     return msgspec.structs.replace(candidate, insert=candidate.insert.rstrip(" "))

@@ -42,7 +42,7 @@ class MentionWords:
         paths = await asyncio.to_thread(listed.index.best, query, path_limit, self._is_hidden)
         candidates = (
             *(_word_candidate(name, description) for name, description in words.items()),
-            *(found for path in paths if (found := _path_candidate(path)) is not None),
+            *(candidate for path in paths if (candidate := _path_candidate(path)) is not None),
         )
         rest = REST_OF_WORD.match(text, caret)
         return PromptCompletion(

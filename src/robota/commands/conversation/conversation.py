@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from robota.commands.command import Run, SlashCommand, shown_text, wrong_arguments
+from robota.commands.effect import changes, prompts, reads
 from robota.commands.host import CommandHost
 from robota.engine.session.session import Session
 from robota.protocol.commands import ClearTask, OlderRowsRequest, Refused, RetryNow
@@ -12,15 +13,19 @@ from robota.protocol.slash_commands import (
     CommandOutcome,
     CommandShown,
     CommandStarted,
+    InboxWanted,
     RowsShown,
+    SessionDetached,
     SessionWanted,
     SlashCommandInfo,
     SubcommandInfo,
 )
 from robota.protocol.views import TableView
+from robota.text.visible import single_line
 
 HISTORY_ROWS: Final = 100
 MAX_HINT: Final = 24
+MAX_COMMAND: Final = 60
 MAX_DIGITS: Final = 18
 NOTHING_EARLIER: Final = "There are no earlier messages."
 HELP: Final = SlashCommandInfo(
@@ -34,6 +39,13 @@ CLEAR: Final = SlashCommandInfo(
 NEW: Final = SlashCommandInfo(name="new", description="start a new session", while_working=False)
 RETRY: Final = SlashCommandInfo(name="retry", description="retry a failed request now instead of waiting")
 EXIT: Final = SlashCommandInfo(name="exit", aliases=("quit",), description="exit (also Ctrl+D)")
+DETACH: Final = SlashCommandInfo(
+    name="detach",
+    argument_hint="[anyway]",
+    description="leave the terminal; the session goes on without it",
+)
+INBOX: Final = SlashCommandInfo(name="inbox", description="answer the open questions of all sessions")
+ANYWAY: Final = "anyway"
 HISTORY: Final = SlashCommandInfo(
     name="history",
     argument_hint="[COUNT [ROW]]",
@@ -42,17 +54,17 @@ HISTORY: Final = SlashCommandInfo(
 
 
 def commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/help`, `/history`, `/clear`, `/new`, `/retry` and `/exit`."""
+    """`/help`, `/history`, `/clear`, `/new`, `/retry`, `/detach`, `/inbox` and `/exit`."""
     session, all_commands = host.session, host.all_commands
 
     async def help(arguments: str) -> CommandOutcome | Refused:
-        known = all_commands()
-        wanted = arguments.removeprefix("/")
-        if not wanted:
-            return _table((_short_usage(each.info), each.info.description) for each in known)
-        command = next((each for each in known if wanted in (each.info.name, *each.info.aliases)), None)
+        available = all_commands()
+        name = arguments.removeprefix("/")
+        if not name:
+            return _table((_short_usage(each.info), each.info.description) for each in available)
+        command = next((each for each in available if name in (each.info.name, *each.info.aliases)), None)
         if command is None:
-            return Refused(code="unknown_command", message=f"There is no command /{wanted}. /help lists them.")
+            return Refused(code="unknown_command", message=f"There is no command /{name}. /help lists them.")
         info = command.full_info
         return _table(((_usage(info), info.description), *map(_subcommand_row, info.subcommands)))
 
@@ -71,15 +83,34 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
         receipt = await session.submit(RetryNow())
         return receipt if isinstance(receipt, Refused) else CommandStarted()
 
+    async def inbox(arguments: str) -> CommandOutcome:
+        return InboxWanted()
+
     async def leave(arguments: str) -> CommandOutcome:
         return ClientClosed()
 
-    yield SlashCommand(info=HELP, run=help, complete=names)
-    yield SlashCommand(info=HISTORY, run=_history(session))
-    yield SlashCommand(info=CLEAR, run=clear)
-    yield SlashCommand(info=NEW, run=begin)
-    yield SlashCommand(info=RETRY, run=retry)
-    yield SlashCommand(info=EXIT, run=leave)
+    yield SlashCommand(info=HELP, run=help, effect=reads, complete=names)
+    yield SlashCommand(info=HISTORY, run=_history(session), effect=reads)
+    yield SlashCommand(info=CLEAR, run=clear, effect=changes("robota -p without -c starts a new conversation"))
+    yield SlashCommand(info=NEW, run=begin, effect=reads)
+    yield SlashCommand(info=RETRY, run=retry, effect=prompts)
+    yield SlashCommand(info=DETACH, run=_detach(host), effect=reads)
+    yield SlashCommand(info=INBOX, run=inbox, effect=reads)
+    yield SlashCommand(info=EXIT, run=leave, effect=reads)
+
+
+def _detach(host: CommandHost) -> Run:
+    async def detach(arguments: str) -> CommandOutcome | Refused:
+        if arguments not in ("", ANYWAY):
+            return wrong_arguments(DETACH, f"/detach takes only the word {ANYWAY}.")
+        left = [each for each in host.opened.processes.background if each.ending is None]
+        if left and not arguments:
+            names = ", ".join(f"{each.id} ({single_line(each.command, MAX_COMMAND)})" for each in left)
+            why = f"Background processes end when the session moves to another process: {names}. Nothing was changed. "
+            return Refused(code="would_end_processes", message=f"{why}To detach anyway: /detach {ANYWAY}")
+        return SessionDetached()
+
+    return detach
 
 
 def _history(session: Session) -> Run:

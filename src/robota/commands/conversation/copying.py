@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from robota.commands.command import SlashCommand, wrong_arguments
+from robota.commands.effect import reads
 from robota.commands.host import CommandHost
 from robota.protocol.commands import Refused
 from robota.protocol.message import SPOKEN, Message
@@ -40,7 +41,7 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
             case _:
                 return wrong_arguments(COPY, "Invalid arguments for /copy.")
 
-    yield SlashCommand(info=COPY, run=copy)
+    yield SlashCommand(info=COPY, run=copy, effect=reads)
 
 
 def _copied(text: str, what: str, problem: str) -> CommandOutcome | Refused:
@@ -56,7 +57,7 @@ def _answer(rows: Sequence[Message]) -> str:
 def _block(rows: Sequence[Message], number: int) -> str:
     """Code block `number`, counted from 1, of the newest answer that has any; 0 is the last one. Empty if missing."""
     for row in reversed(rows):
-        blocks = [found[2] for found in re.finditer(FENCED, row.text or "")] if row.say in SPOKEN else []
+        blocks = [fence[2] for fence in re.finditer(FENCED, row.text or "")] if row.say in SPOKEN else []
         if blocks:
             return blocks[number - 1] if number <= len(blocks) else ""
     return ""

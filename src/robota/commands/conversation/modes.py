@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from robota.commands.command import SlashCommand, shown_text, wrong_arguments
+from robota.commands.effect import reads_only
 from robota.commands.host import CommandHost
 from robota.contracts.services import ModeService
 from robota.policy.rules.sources import RuleSet
@@ -24,6 +25,7 @@ MEANINGS: Final = {
     PermissionMode.PLAN: "read-only: nothing is changed",
     PermissionMode.DEFAULT: "reads without asking; asks for everything else",
     PermissionMode.ACCEPT_EDITS: "also edits workspace files without asking",
+    PermissionMode.CONFINED: "also runs commands without asking that the sandbox confines and that can be undone",
     PermissionMode.BYPASS: "never asks; only hard denials apply",
 }
 
@@ -67,8 +69,12 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
         receipt = await session.submit(SetPermissionMode(permission_mode=PermissionMode(arguments)))
         return receipt if isinstance(receipt, Refused) else shown_text(f"permission mode: {arguments}")
 
-    yield SlashCommand(info=mode_info, run=mode)
-    yield SlashCommand(info=permission_info, run=permissions)
+    yield SlashCommand(info=mode_info, run=mode, effect=reads_only("", instead="robota --mode MODE"))
+    yield SlashCommand(
+        info=permission_info,
+        run=permissions,
+        effect=reads_only("", RULES.name, instead="robota --permission-mode MODE"),
+    )
 
 
 def _rule_table(rules: RuleSet, grants: Sequence[str]) -> CommandShown:

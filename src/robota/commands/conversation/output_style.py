@@ -5,6 +5,7 @@ from typing import Final
 
 from robota.app.knowledge.output_styles import output_styles
 from robota.commands.command import SlashCommand, shown_text, wrong_arguments
+from robota.commands.effect import reads_only
 from robota.commands.host import CommandHost
 from robota.commands.saved_setting import save_setting
 from robota.knowledge.output_styles import OutputStyle
@@ -39,13 +40,13 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
         styles = _styles(host)
         if not arguments:
             return _choice(host, styles) if styles else shown_text(NO_STYLES)
-        known = {style.name.lower(): style.name for style in styles}
-        wanted = known.get(arguments.lower(), DEFAULT if arguments.lower() == DEFAULT else "")
-        if not wanted:
-            listed = ", ".join((DEFAULT, *known.values()))
+        by_lower_name = {style.name.lower(): style.name for style in styles}
+        name = by_lower_name.get(arguments.lower(), DEFAULT if arguments.lower() == DEFAULT else "")
+        if not name:
+            listed = ", ".join((DEFAULT, *by_lower_name.values()))
             problem = f"There is no output style {single_line(arguments)!r}. Available: {listed}."
             return wrong_arguments(OUTPUT_STYLE, problem)
-        refused = await save_setting(host, ("outputStyle",), None if wanted == DEFAULT else wanted)
+        refused = await save_setting(host, ("outputStyle",), None if name == DEFAULT else name)
         return refused or SessionWanted(session_id=host.options.session_id)
 
     def words(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
@@ -53,7 +54,9 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
             yield SubcommandInfo(name=DEFAULT, description="no style")
             yield from (SubcommandInfo(name=style.name, description=style.description) for style in _styles(host))
 
-    yield SlashCommand(info=OUTPUT_STYLE, run=run, complete=words)
+    yield SlashCommand(
+        info=OUTPUT_STYLE, run=run, effect=reads_only("", instead="robota config set outputStyle NAME"), complete=words
+    )
 
 
 def _choice(host: CommandHost, styles: Sequence[OutputStyle]) -> CommandChoice:

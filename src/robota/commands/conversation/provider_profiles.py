@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from robota.commands.command import SlashCommand, fields, shown_text, wrong_arguments
+from robota.commands.effect import reads
 from robota.commands.host import CommandHost
 from robota.config.errors import ConfigError
 from robota.protocol.commands import Refused
@@ -61,14 +62,16 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
             case _:
                 return wrong_arguments(PROVIDER, "Invalid arguments for /provider.")
 
-    yield SlashCommand(info=PROVIDER, run=provider, complete=partial(_complete, host))
+    yield SlashCommand(info=PROVIDER, run=provider, effect=reads, complete=partial(_complete, host))
 
 
 def _complete(host: CommandHost, before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
     if before == ("add",):
         return _provider_types()
-    known = host.settings.values.providers.items() if before in ((), ("use",), ("test",)) else ()
-    return (SubcommandInfo(name=name, description=f"{each.type}, {each.model or 'no model'}") for name, each in known)
+    profiles = host.settings.values.providers.items() if before in ((), ("use",), ("test",)) else ()
+    return (
+        SubcommandInfo(name=name, description=f"{each.type}, {each.model or 'no model'}") for name, each in profiles
+    )
 
 
 def _provider_types() -> Iterable[SubcommandInfo]:
@@ -139,5 +142,5 @@ async def _test(host: CommandHost, name: str) -> CommandOutcome | Refused:
 
 
 def _no_profile(host: CommandHost, name: str) -> Refused:
-    known = ", ".join(host.settings.values.providers) or "none"
-    return wrong_arguments(PROVIDER, f"There is no provider profile {single_line(name)!r}. Available: {known}.")
+    names = ", ".join(host.settings.values.providers) or "none"
+    return wrong_arguments(PROVIDER, f"There is no provider profile {single_line(name)!r}. Available: {names}.")

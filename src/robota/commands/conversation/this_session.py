@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.commands.command import SlashCommand, shown_text, wrong_arguments
+from robota.commands.effect import changes, reads
 from robota.commands.families.sessions import ExportSession, ForkSession
 from robota.commands.host import CommandHost
 from robota.config.errors import ConfigError
@@ -96,9 +97,9 @@ def _own_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
             return Refused(code="not_forked", message=str(error))
         return SessionWanted(session_id=copy.data["id"])
 
-    yield SlashCommand(info=RENAME, run=rename)
-    yield SlashCommand(info=EXPORT, run=export)
-    yield SlashCommand(info=FORK, run=fork)
+    yield SlashCommand(info=RENAME, run=rename, effect=changes("robota sessions rename SESSION NAME"))
+    yield SlashCommand(info=EXPORT, run=export, effect=changes("robota sessions export SESSION --output FILE"))
+    yield SlashCommand(info=FORK, run=fork, effect=changes("robota sessions fork SESSION"))
 
 
 def _other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
@@ -120,7 +121,7 @@ def _other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
             return shown_text("There is no other session of this directory to resume.")
         return CommandChoice(title="Sessions of this directory:", options=options)
 
-    yield SlashCommand(info=SEARCH, run=search)
+    yield SlashCommand(info=SEARCH, run=search, effect=reads)
 
     def others(before: tuple[str, ...]) -> Iterable[SubcommandInfo]:
         options = _stored(host).resumable() if not before else ()
@@ -129,7 +130,7 @@ def _other_session_commands(host: CommandHost) -> Iterable[SlashCommand]:
             for each in options
         )
 
-    yield SlashCommand(info=RESUME, run=resume, complete=others)
+    yield SlashCommand(info=RESUME, run=resume, effect=reads, complete=others)
 
 
 def _stored(host: CommandHost) -> "StoredSessions":

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from robota.commands.command import SlashCommand, fields, shown_text
+from robota.commands.effect import reads
 from robota.commands.host import CommandHost
 from robota.protocol.events import TokenUsage
 from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo
@@ -39,12 +40,18 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
         )
 
     yield SlashCommand(
-        info=SlashCommandInfo(name="status", description="show the session, its model and modes"), run=status
+        info=SlashCommandInfo(name="status", description="show the session, its model and modes"),
+        run=status,
+        effect=reads,
     )
     yield SlashCommand(
-        info=SlashCommandInfo(name="cost", aliases=("usage",), description="show tokens used and their cost"), run=cost
+        info=SlashCommandInfo(name="cost", aliases=("usage",), description="show tokens used and their cost"),
+        run=cost,
+        effect=reads,
     )
-    yield SlashCommand(info=SlashCommandInfo(name="todos", description="show the todo list of the task"), run=todos)
+    yield SlashCommand(
+        info=SlashCommandInfo(name="todos", description="show the todo list of the task"), run=todos, effect=reads
+    )
 
 
 def _cost(session_id: str, usage: TokenUsage) -> CommandShown:

@@ -15,6 +15,7 @@ from typing import Final, assert_never
 
 import msgspec
 
+from robota.app.agents import agent_definitions
 from robota.app.knowledge.skills import skill_finder
 from robota.commands.provider_trial import probe
 from robota.config.errors import ConfigError, NoProviderError
@@ -26,6 +27,7 @@ from robota.config.trust.own_files import own_changes, own_parts
 from robota.providers.environment_profile import current_profile
 from robota.providers.fault import ProviderFault
 from robota.providers.registry import definition, with_defaults
+from robota.text.counted import counted
 from robota.text.visible import single_line
 from robota.version import VERSION
 from robota.workspace.files.confined_paths import HeldRoot
@@ -37,25 +39,24 @@ from robota.workspace.sandbox.border import build_border
 from robota.workspace.sandbox.bubblewrap import interpreter_inside
 from robota.workspace.sandbox.home.access import find_home_access
 from robota.workspace.sandbox.machine_network.socket_guard import (
-    ABI_WITH_SCOPES,
     LandlockScope,
     NoNetwork,
     NoUnixSockets,
-    landlock_abi,
     socket_guard,
 )
+from robota.workspace.sandbox.seccomp import filter_program
 from robota.workspace.search.ripgrep import own_programs, ripgrep_program
 
-ABSTRACT_SOCKETS_OPEN: Final = (
-    "Commands can connect to abstract Unix sockets of other programs, such as X11; Landlock closes them from Linux "
-    "6.12 on."
+SOCKETS_OPEN: Final = (
+    "Commands can connect to Unix sockets of other programs, such as tmux and D-Bus, because Robota cannot filter the "
+    "system calls of this processor."
 )
 OLDEST_PYTHON: Final = (3, 11)
 PROGRAM_SECONDS: Final = 5.0
 PROBE_SECONDS: Final = 10.0
 NEAR_MODELS: Final = 3
 MAX_SKILLS_SHOWN: Final = 5
-AGENTS: Final = (".claude/agents/", ".robota/agents/")
+ROO_IGNORE: Final = ".rooignore"
 MAX_PROBLEM_LENGTH: Final = 500
 MAX_HOME_LENGTH: Final = 8_000
 MIN_FREE_BYTES: Final = 200 * 1024 * 1024
@@ -96,7 +97,8 @@ async def examine(root: Path, env: Mapping[str, str]) -> Sequence[Check]:
         _trust(settings),
         *_skills(settings, root, env),
         *_own_files(env),
-        *_agents(settings, env),
+        *_agents(settings, root, env),
+        *_left_out(settings, root),
         provider,
         _disk(root, env),
     ]
@@ -120,20 +122,33 @@ def _skills(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Chec
     return checks
 
 
-def _agents(settings: Settings, env: Mapping[str, str]) -> list[Check]:
-    """Files of agents, which are not used yet; empty if there are none."""
-    sources = settings.trust.snapshot.sources if settings.trust is not None else ()
-    home = known_home(env)
-    found = [source.path for source in sources if source.path.startswith(AGENTS) and source.path.endswith(".md")]
-    found += [] if home is None else map(str, sorted((home / ".claude/agents").glob("**/*.md")))
-    if not found:
-        return []
-    text = f"{len(found):,} not run yet, such as {single_line(found[0], 200)}"
+def _agents(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Check]:
+    """The files of agents with fields that have no effect; empty if all have."""
+    wrong = [agent for agent in agent_definitions(settings, (), root, env) if agent.ignored]
     return [
         Check(
-            name="agents", health=Health.NOTE, text=text, advice="A skill with context: fork runs as a separate task."
+            name="agents",
+            health=Health.NOTE,
+            text=f"{single_line(agent.source, 4096)}: {single_line('; '.join(agent.ignored), MAX_PROBLEM_LENGTH)}",
+            advice="robota agents validate",
         )
+        for agent in wrong[:MAX_SKILLS_SHOWN]
     ]
+
+
+def _left_out(settings: Settings, root: Path) -> list[Check]:
+    """Links in the configuration that are not followed, and ignore files of other agents that are not read."""
+    sources = settings.trust.snapshot.sources if settings.trust is not None else ()
+    links = [source.path for source in sources if source.is_link]
+    checks = []
+    if links:
+        text = f"{counted(len(links), 'link')} not followed, such as {single_line(links[0], 200)}"
+        advice = "Links of skills, commands, agents and output styles are followed, but only within the workspace."
+        checks.append(Check(name="links", health=Health.NOTE, text=text, advice=advice))
+    if (root / ROO_IGNORE).is_file():
+        advice = "To hide the same files from the model, put its lines into .robotaignore."
+        checks.append(Check(name="ignore files", health=Health.NOTE, text=f"{ROO_IGNORE} is not read", advice=advice))
+    return checks
 
 
 def _own_files(env: Mapping[str, str]) -> list[Check]:
@@ -211,16 +226,16 @@ async def _sandbox(settings: Settings, root: Path, env: Mapping[str, str]) -> Ch
         advice = "Commands run with your full permissions. To enable it again: robota config unset sandbox.enabled"
         return Check(name=name, health=Health.NOTE, text="disabled in the settings", advice=advice)
     try:
-        found = await asyncio.to_thread(_found_sandbox, root, env)
+        sandbox = await asyncio.to_thread(_found_sandbox, root, env)
     except CommandNotStarted as problem:
         return Check(name=name, health=Health.NOTE, text=str(problem))
-    reason = single_line(found.reason, 300)
-    unreachable = _why_no_host_is_reached(found, settings) or _what_an_old_kernel_lacks(found, settings)
-    if found.kind is SandboxKind.BUBBLEWRAP:
+    reason = single_line(sandbox.reason, 300)
+    unreachable = _why_no_host_is_reached(sandbox, settings) or _which_sockets_are_open(sandbox, settings)
+    if sandbox.kind is SandboxKind.BUBBLEWRAP:
         unreachable = f"{reason[:1].upper()}{reason[1:]}. {unreachable}".strip() if reason else unreachable
         health = Health.NOTE if unreachable else Health.GOOD
-        return Check(name=name, health=health, text=f"bubblewrap ({found.executable})", advice=unreachable)
-    if found.kind is SandboxKind.LANDLOCK:
+        return Check(name=name, health=health, text=f"bubblewrap ({sandbox.executable})", advice=unreachable)
+    if sandbox.kind is SandboxKind.LANDLOCK:
         advice = (
             "It restricts writing and the network and blocks access to your secrets, but it does not protect single "
             "names in the workspace, such as .git, nor hide processes. bubblewrap does, where user namespaces are "
@@ -237,23 +252,23 @@ def _home(settings: Settings, root: Path, env: Mapping[str, str]) -> list[Check]
     if not settings.values.sandbox.enabled:
         return []
     secrets = (user_directory(env),)
-    found = find_home_access(
+    access = find_home_access(
         root, env, home=known_home(env), secrets=secrets, readable=settings.values.sandbox.readable
     )
     by_source: dict[str, list[str]] = {}
-    shown = [(each.source, each.path) for each in found.visible] + [(each.source, each.path) for each in found.copies]
+    shown = [(each.source, each.path) for each in access.visible] + [(each.source, each.path) for each in access.copies]
     for source, place in shown:
         by_source.setdefault(source, []).append(str(place))
     lines = [f"{', '.join(places)} ({source})" for source, places in sorted(by_source.items())]
     advice = "Further places: sandbox.readable in your user settings."
     text = f"hidden from commands except {'; '.join(lines)}" if lines else "hidden from commands"
-    problems = [f"sandbox.readable: {each.named} is refused: {each.reason}" for each in found.refused]
+    problems = [f"sandbox.readable: {each.named} is refused: {each.reason}" for each in access.refused]
     refused = [Check(name="home", health=Health.NOTE, text=single_line(each, 500)) for each in problems]
     return [Check(name="home", health=Health.GOOD, text=single_line(text, MAX_HOME_LENGTH), advice=advice), *refused]
 
 
 def _why_no_host_is_reached(found: SandboxBackend, settings: Settings) -> str:
-    """A warning if the allowed hosts of the settings cannot be reached; empty if they can, or there are none."""
+    """A warning if the allowed hosts of the settings cannot be reached; empty if they can be, or if there are none."""
     if not settings.values.sandbox.allowed_hosts:
         return ""
     if found.kind is SandboxKind.LANDLOCK:
@@ -266,10 +281,10 @@ def _why_no_host_is_reached(found: SandboxBackend, settings: Settings) -> str:
     return ""
 
 
-def _what_an_old_kernel_lacks(found: SandboxBackend, settings: Settings) -> str:
-    """A warning if commands have fewer sockets, or reach more of them, than on a new kernel; otherwise empty."""
+def _which_sockets_are_open(found: SandboxBackend, settings: Settings) -> str:
+    """A warning if commands have fewer sockets here, or reach more of them, than elsewhere; otherwise empty."""
     if found.kind is SandboxKind.LANDLOCK:
-        return "" if landlock_abi() >= ABI_WITH_SCOPES else ABSTRACT_SOCKETS_OPEN
+        return SOCKETS_OPEN if filter_program() is None else ""
     sandbox = settings.values.sandbox
     if found.kind is not SandboxKind.BUBBLEWRAP or not sandbox.network or sandbox.allowed_hosts:
         return ""

@@ -91,5 +91,5 @@ def _choose_provider(env: Mapping[str, str]) -> Iterator[Repair]:
     current = raw.get("currentProvider")
     if len(names) == 1 and current is not None and current != names[0]:
         choosing = partial(set_value, path, ["currentProvider"], names[0])
-        found = f"currentProvider names {current!r}, which does not exist"
-        yield Repair(found=found, then=f"now set to {names[0]!r}", make=choosing)
+        problem = f"currentProvider names {current!r}, which does not exist"
+        yield Repair(found=problem, then=f"now set to {names[0]!r}", make=choosing)

@@ -7,20 +7,9 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from robota.commands.setting_checks import refuse_ineffective
-from robota.commands.verb import (
-    Answer,
-    AttendedVerb,
-    Family,
-    NoArguments,
-    Option,
-    Positional,
-    Verb,
-    VerbFailed,
-    json_text,
-    raw,
-    told,
-)
+from robota.commands.verb import Answer, Family, NoArguments, ReadingVerb, Verb, VerbFailed, json_text, raw, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.durable_file import PRIVATE
 from robota.config.errors import ConfigError
 from robota.config.paths import LOCAL_SETTINGS, MANAGED_SETTINGS, PROJECT_SETTINGS, settings_path
@@ -113,8 +102,8 @@ def _value_in(values: Any, key: KeyPath) -> Any:
 
 def _unknown_key(key: KeyPath) -> str:
     """The hint to add if there is no setting of that name."""
-    known = settings_schema()["properties"]
-    return "" if key[0] in known else f" There is no setting {key[0]}.{did_you_mean(key[0], known)}"
+    properties = settings_schema()["properties"]
+    return "" if key[0] in properties else f" There is no setting {key[0]}.{did_you_mean(key[0], properties)}"
 
 
 def _set(host: VerbHost, args: SetSetting) -> Answer:
@@ -124,6 +113,7 @@ def _set(host: VerbHost, args: SetSetting) -> Answer:
     def change(before: dict[str, Any]) -> dict[str, Any]:
         value = _longer_list(before, key, args.value) if args.add else _value(key, args.value)
         refuse_ineffective(key, value, before)
+        _refuse_missing_theme(key, value, host.env)
         return with_value(before, list(key), value, path)
 
     hint = _write(host, args.scope, path, change)
@@ -131,6 +121,16 @@ def _set(host: VerbHost, args: SetSetting) -> Answer:
     if origin is not None and origin.layer != args.scope and not is_gathered(key):
         host.tell(f"It has no effect here: {origin.where} ({origin.layer}) overrides it.")
     return told(f"{hint}{join_key(key)} was set in {path}.", {"key": join_key(key), "path": str(path)})
+
+
+def _refuse_missing_theme(key: KeyPath, value: Any, env: Mapping[str, str]) -> None:
+    if key != ("theme",):
+        return
+    from robota.commands.personal.own_themes import theme_problem
+
+    problem = theme_problem(str(value), env)
+    if problem is not None:
+        raise ConfigError(f"{problem} Nothing was written.")
 
 
 def _unset(host: VerbHost, args: UnsetSetting) -> Answer:
@@ -248,11 +248,11 @@ FAMILY: Final = Family(
     description="show and change settings, and where each one is set",
     default="show",
     verbs=(
-        Verb("show", "print all effective settings", ShowSettings, _show),
-        Verb("get", "print one setting", OneSetting, _get),
-        AttendedVerb("set", "change one setting", SetSetting, _set),
-        AttendedVerb("unset", "remove one setting", UnsetSetting, _unset),
-        Verb("path", "print the settings files, lowest precedence first", NoArguments, _path),
-        Verb("schema", "print the JSON Schema of a settings file", NoArguments, _schema),
+        ReadingVerb("show", "print all effective settings", ShowSettings, _show),
+        ReadingVerb("get", "print one setting", OneSetting, _get),
+        Verb("set", "change one setting", SetSetting, _set),
+        Verb("unset", "remove one setting", UnsetSetting, _unset),
+        ReadingVerb("path", "print the settings files, lowest precedence first", NoArguments, _path),
+        ReadingVerb("schema", "print the JSON Schema of a settings file", NoArguments, _schema),
     ),
 )

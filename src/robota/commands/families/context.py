@@ -8,23 +8,23 @@ from typing import Annotated, Final
 import msgspec
 
 from robota.commands.command import Run, SlashCommand, shown_text, wrong_arguments
+from robota.commands.effect import Effect, MakesChanges, Prompts, changes
 from robota.commands.host import CommandHost
 from robota.commands.sessions.selection import named_session, noted_end
 from robota.commands.verb import (
     FAILED,
     Answer,
-    ConversationVerb,
     Family,
     NoArguments,
-    Option,
-    Positional,
+    ReadingConversationVerb,
+    ReadingVerb,
     SessionRefused,
     ShellVerb,
-    Verb,
     always,
     told,
 )
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.paths import user_directory
 from robota.contracts.tool import ToolRole, names_with_role
 from robota.engine.context.recorded_context import recorded_context, tokens_in_use
@@ -69,6 +69,7 @@ COMPACT: Final = SlashCommandInfo(
 PIN: Final = SlashCommandInfo(
     name="pin", argument_hint="TURN", description="keep a turn verbatim; /context shows turn numbers"
 )
+PINNING: Final = changes("robota --resume SESSION, and type it there")
 UNPIN: Final = SlashCommandInfo(name="unpin", argument_hint="TURN", description="allow a turn to be condensed again")
 
 
@@ -80,7 +81,7 @@ class ShowContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RestoreStoredContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What is brought back."""
+    """Which content is restored."""
 
     session: Annotated[str | None, Positional("SESSION", SESSION)] = None
     id: Annotated[str | None, Option("what to undo, as `--json` names it (default: the newest)", "ID")] = None
@@ -176,9 +177,9 @@ FAMILY: Final = Family(
     about="What fills the context window of the model at the end of a session. "
     "`robota context restore` brings back what was condensed.",
     description="show what fills the context window",
-    main=Verb("context", "show what fills the context window of a session", ShowContext, _show),
+    main=ReadingVerb("context", "show what fills the context window of a session", ShowContext, _show),
     verbs=(
-        ConversationVerb("all", "name everything, not only the largest", NoArguments, _show_all),
+        ReadingConversationVerb("all", "name everything, not only the largest", NoArguments, _show_all),
         ShellVerb(
             "restore",
             "Restore to the context what was condensed or removed.",
@@ -216,9 +217,14 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
             return shown_text("The conversation will be condensed before the next request.")
         return CommandStarted()
 
-    yield SlashCommand(info=COMPACT, run=compact)
-    yield SlashCommand(info=PIN, run=_pinning(session, PIN, is_pinned=True))
-    yield SlashCommand(info=UNPIN, run=_pinning(session, UNPIN, is_pinned=False))
+    yield SlashCommand(info=COMPACT, run=compact, effect=_compact_effect)
+    yield SlashCommand(info=PIN, run=_pinning(session, PIN, is_pinned=True), effect=PINNING)
+    yield SlashCommand(info=UNPIN, run=_pinning(session, UNPIN, is_pinned=False), effect=PINNING)
+
+
+def _compact_effect(arguments: str) -> Effect:
+    is_undo = arguments.partition(" ")[0] == "undo"
+    return MakesChanges("robota context restore SESSION") if is_undo else Prompts()
 
 
 def _pinning(session: Session, info: SlashCommandInfo, *, is_pinned: bool) -> Run:

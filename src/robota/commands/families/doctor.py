@@ -7,8 +7,9 @@ import msgspec
 
 from robota.commands.doctor.checks import Check, Health, examine
 from robota.commands.doctor.repairs import mend
-from robota.commands.verb import Answer, Family, Option, Verb, shown_parts
+from robota.commands.verb import Answer, Family, ReadingVerb, shown_parts
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import ChangingOption
 from robota.protocol.views import TableView, TextView
 
 MARKS: Final = {Health.GOOD: "ok", Health.NOTE: "note", Health.BAD: "BAD"}
@@ -17,7 +18,7 @@ MARKS: Final = {Health.GOOD: "ok", Health.NOTE: "note", Health.BAD: "BAD"}
 class Examine(msgspec.Struct, frozen=True):
     """Whether problems are repaired."""
 
-    fix: Annotated[bool, Option("first repair what can be repaired without losing anything")] = False
+    fix: Annotated[bool, ChangingOption("first repair what can be repaired without losing anything")] = False
 
 
 async def _examine(host: VerbHost, args: Examine) -> Answer:
@@ -40,5 +41,5 @@ FAMILY: Final = Family(
     name="doctor",
     about="Diagnose the set-up: everything that Robota needs.",
     description="diagnose the set-up; --fix repairs what it can",
-    main=Verb("doctor", "diagnose the set-up", Examine, _examine),
+    main=ReadingVerb("doctor", "diagnose the set-up", Examine, _examine),
 )

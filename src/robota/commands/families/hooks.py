@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from robota.app.extensions import session_plugins
-from robota.commands.verb import Answer, Family, NoArguments, Verb, table
+from robota.commands.verb import Answer, Family, NoArguments, ReadingVerb, table
 from robota.commands.verb_host import VerbHost
 from robota.config.settings.load import load_settings
 from robota.hooks.definitions import parse_hooks
@@ -30,15 +30,19 @@ def _rows(host: VerbHost) -> Iterator[tuple[str, ...]]:
         ("settings", settings.values.hooks),
     ]
     for owner, hooks in owners:
-        for rule in parse_hooks(hooks).rules if hooks else ():
+        parsed = parse_hooks(hooks)
+        for rule in parsed.rules:
             for handler in rule.handlers:
                 kind = type(handler).__name__.removesuffix("Handler").lower()
                 yield (rule.event, rule.matcher or "all", owner, kind, handler.name)
+        yield from (
+            (event, "", owner, "", "nothing: this event never occurs in Robota") for event in parsed.never_fired
+        )
 
 
 FAMILY: Final = Family(
     name="hooks",
     about="Show the hooks of the settings and of plugins, and what each runs.",
     description="show the hooks and what each runs",
-    main=Verb("hooks", "show the hooks and what each runs", NoArguments, _list),
+    main=ReadingVerb("hooks", "show the hooks and what each runs", NoArguments, _list),
 )

@@ -7,10 +7,13 @@ from typing import Annotated, Final
 
 import msgspec
 
-from robota.commands.verb import Answer, Family, Option, ShellVerb, VerbFailed, raw, told
+from robota.commands.verb import Answer, Family, ShellVerb, VerbFailed, raw, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option
+from robota.knowledge.instructions.loader import MAX_FILES
 from robota.knowledge.project.first_instructions import first_instructions, import_lines
 from robota.knowledge.project.scan import ProjectScan, scan_project
+from robota.text.counted import counted
 from robota.text.visible import single_line
 
 NAME: Final = "AGENTS.md"
@@ -18,7 +21,7 @@ WRITABLE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CL
 
 
 class WriteInstructions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is written, and where."""
+    """Which file is written, and with which sources."""
 
     print: Annotated[bool, Option("print it instead of writing a file")] = False
     import_: Annotated[bool, Option("import instruction files of other agents without asking")] = False
@@ -38,14 +41,27 @@ def _init(host: VerbHost, args: WriteInstructions) -> Answer:
     except OSError as error:
         raise VerbFailed(f"{path} cannot be written: {error.strerror}.") from error
     lines = [f"Wrote {path}. Add to it what an agent could not guess."]
-    left = [name for name in scan.other_agents if f"@{name}" not in text]
+    imported = frozenset(text.splitlines())
+    left = [name for name in scan.other_agents if import_lines([name]) not in imported]
     if left:
         lines.append(f"Not imported: {_names(left)}. robota init --print --import shows how they would be.")
+    if len(left) < len(scan.other_agents):
+        lines += _what_is_read(scan)
     return told("\n".join(lines), {"written": str(path), "found": scan})
 
 
+def _what_is_read(scan: ProjectScan) -> list[str]:
+    """What the user has to know about the files that AGENTS.md imports."""
+    lines = [f"It imports {counted(len(scan.other_agents), 'file')} of other agents."]
+    if len(scan.other_agents) >= MAX_FILES:
+        lines.append(f"A session reads at most {MAX_FILES} instruction files: robota instructions says which.")
+    if scan.not_listed:
+        lines.append(f"Left out: {_names(scan.not_listed)}.")
+    return lines
+
+
 def _imports_others(host: VerbHost, scan: ProjectScan, args: WriteInstructions) -> bool:
-    """Files of other agents are never imported silently: the user, or an option, says so."""
+    """Files of other agents are never imported silently: only if the user or an option asks for it."""
     if not scan.other_agents or args.import_ or not host.can_ask:
         return args.import_
     host.say(f"Found instruction files of other agents: {_names(scan.other_agents)}")

@@ -7,15 +7,16 @@ import msgspec
 
 from robota.app.knowledge.instructions import instruction_files
 from robota.app.policy import session_policy
-from robota.commands.verb import Answer, Family, Option, Positional, Verb, shown_parts
+from robota.commands.verb import Answer, Family, ReadingVerb, shown_parts
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.launch_options import LaunchOptions, workspace_root
 from robota.config.settings.load import Settings, load_settings
 from robota.config.trust.decision import is_trusted_by_user
 from robota.engine.context.window import CHARACTERS_A_TOKEN
 from robota.engine.runtime.options import DEFAULT_MODE
 from robota.knowledge.instructions.loader import InstructionFile, Instructions
-from robota.knowledge.instructions.places import InstructionScope
+from robota.knowledge.instructions.paths import InstructionScope
 from robota.protocol.views import SimpleView, TableView, TextView
 from robota.text.visible import single_line
 
@@ -40,7 +41,9 @@ def _show(host: VerbHost, args: ShowInstructions) -> Answer:
     instructions = _instructions(host, settings, root, args.mode, file)
     is_trusted = is_trusted_by_user(settings.trust, host.env)
     here = host.cwd.resolve()
-    return shown_parts(_parts(instructions, here, is_trusted=is_trusted), _as_json(instructions, is_trusted=is_trusted))
+    return shown_parts(
+        _file_views(instructions, here, is_trusted=is_trusted), _as_json(instructions, is_trusted=is_trusted)
+    )
 
 
 def _instructions(host: VerbHost, settings: Settings, root: Path, mode: str, file: Path | None) -> Instructions:
@@ -50,15 +53,15 @@ def _instructions(host: VerbHost, settings: Settings, root: Path, mode: str, fil
     at_start = reader.load(mode)
     if file is None:
         return at_start
-    known = {each.path for each in at_start.files}
+    at_start_paths = {each.path for each in at_start.files}
     on_touch = reader.load_for(mode, (str(file),))
-    later = tuple(each for each in on_touch.files if each.path not in known)
+    later = tuple(each for each in on_touch.files if each.path not in at_start_paths)
     loaded = {each.path for each in later}
     left_out = dict.fromkeys(each for each in (*at_start.left_out, *on_touch.left_out) if each.path not in loaded)
     return Instructions(files=(*at_start.files, *later), left_out=tuple(left_out))
 
 
-def _parts(instructions: Instructions, here: Path, *, is_trusted: bool) -> list[SimpleView]:
+def _file_views(instructions: Instructions, here: Path, *, is_trusted: bool) -> list[SimpleView]:
     parts: list[SimpleView] = []
     lines = []
     if instructions.files:
@@ -122,5 +125,5 @@ FAMILY: Final = Family(
     name="instructions",
     about="Show which instruction files and rules a session loads, where they come from, and in which order.",
     description="show which instruction files are loaded, and why",
-    main=Verb("instructions", "show which instruction files are loaded, and why", ShowInstructions, _show),
+    main=ReadingVerb("instructions", "show which instruction files are loaded, and why", ShowInstructions, _show),
 )

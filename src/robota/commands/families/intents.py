@@ -13,13 +13,9 @@ from robota.commands.verb import (
     Answer,
     Failure,
     Family,
-    ListOption,
     NoArguments,
-    Option,
-    Positional,
-    RestOfLine,
+    ReadingVerb,
     RunsCommands,
-    ShellOption,
     Verb,
     explain,
     shown,
@@ -27,6 +23,7 @@ from robota.commands.verb import (
     told,
 )
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import ListOption, Option, Positional, RestOfLine, ShellOption
 from robota.intents.intent import Intent, IntentProblem, IntentStatus, command_of
 from robota.intents.intent_files import INTENTS, MAP, has_intents
 from robota.intents.upkeep.criteria import CriterionRun
@@ -195,11 +192,11 @@ def _finish(service: IntentAccess, intent: Intent, ran: Sequence[RanCriterion], 
 def _status(host: VerbHost, args: ReportIntents) -> Answer:
     service = _existing(host)
     intents = [service.find(args.id)] if args.id else service.files.intents()
-    found = drift(intents, service.traced(), spent_on_intents(service.logs()), service.runs.all())
+    drifted = drift(intents, service.traced(), spent_on_intents(service.logs()), service.runs.all())
     holders = {lease.intent_id: lease.holder for lease in service.leases.others()}
-    rows = (_drift_row(each, holders.get(each.intent.id, "")) for each in found)
+    rows = (_drift_row(each, holders.get(each.intent.id, "")) for each in drifted)
     columns = ("ID", "STATUS", "FILES", "SESSIONS", "COST", "APPROVALS", "DRIFT")
-    return table(columns, rows, [{**_drift_json(each), "heldBy": holders.get(each.intent.id)} for each in found])
+    return table(columns, rows, [{**_drift_json(each), "heldBy": holders.get(each.intent.id)} for each in drifted])
 
 
 def _map(host: VerbHost, _: NoArguments) -> Answer:
@@ -226,12 +223,12 @@ FAMILY: Final = Family(
     problems=(IntentProblem, OSError),
     explain=_explain,
     verbs=(
-        Verb("list", "list all intents", NoArguments, _list),
-        Verb("show", "show its scope, constraints and acceptance criteria", OneIntent, _show),
+        ReadingVerb("list", "list all intents", NoArguments, _list),
+        ReadingVerb("show", "show its scope, constraints and acceptance criteria", OneIntent, _show),
         Verb("new", "create an intent; it is PENDING until started", CreateIntent, _new, hint="NAME -- PATTERN…"),
         Verb("start", "activate an intent, so that agents may work on it", OneIntent, _start),
         Verb("complete", "run its criteria and complete it if all pass", CompleteIntent, _complete),
-        Verb(
+        ReadingVerb(
             "status", "show out-of-scope files, criteria not run, sessions, cost and approvals", ReportIntents, _status
         ),
         Verb("map", "map files to the intents they were changed for, as in intent_map.md", NoArguments, _map),

@@ -1,4 +1,4 @@
-"""The verbs of MCP servers. What they do is in `commands/mcp`."""
+"""The verbs of MCP servers. `commands/mcp` carries them out."""
 
 from collections.abc import Iterable
 from typing import Annotated, Final, Literal
@@ -8,14 +8,11 @@ import msgspec
 from robota.commands.families.tool import CallOptions, launch_for
 from robota.commands.verb import (
     Answer,
-    AttendedVerb,
-    ConversationVerb,
     Family,
     NoArguments,
-    Option,
-    Positional,
-    ProgramLine,
     RawOutput,
+    ReadingConversationVerb,
+    ReadingVerb,
     ShellVerb,
     Verb,
     printed,
@@ -23,6 +20,7 @@ from robota.commands.verb import (
     told,
 )
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional, ProgramLine
 from robota.config.settings.load import load_settings
 from robota.extensions.mcp.configured_servers import written_servers
 from robota.extensions.mcp.foreign_entries import AGENTS
@@ -131,21 +129,21 @@ FAMILY: Final = Family(
     description="show the MCP servers of this session, and configure servers",
     default="status",
     verbs=(
-        ConversationVerb("status", "show the MCP servers of this session and their tools", NoArguments, _status),
-        Verb(
+        ReadingConversationVerb("status", "show the MCP servers of this session and their tools", NoArguments, _status),
+        ReadingVerb(
             "list",
             "start every server and list its tools and what changed in them",
             NoArguments,
             "mcp.inspecting:list_servers",
         ),
-        Verb("test", "start one server and show what it provides", OneServer, "mcp.inspecting:show_server"),
-        AttendedVerb("approve", "accept the current tools of a server", OneServer, "mcp.inspecting:approve_tools"),
-        AttendedVerb("add", "add a server to the configuration", AddServer, "mcp.entries:add_entry"),
-        Verb("get", "show the entry of a server and the file it is in", OneServer, "mcp.entries:get_entry"),
-        AttendedVerb("remove", "remove a server from the configuration", RemoveServer, "mcp.entries:remove_entry"),
-        AttendedVerb("import", "import the servers of another agent", ImportServers, "mcp.entries:import_entries"),
-        AttendedVerb("login", "sign in to a remote server (OAuth)", SignInToServer, "mcp.signing_in:sign_in_to"),
-        AttendedVerb("logout", "remove the stored sign-in of a server", OneServer, "mcp.signing_in:sign_out_of"),
+        ReadingVerb("test", "start one server and show what it provides", OneServer, "mcp.inspecting:show_server"),
+        Verb("approve", "accept the current tools of a server", OneServer, "mcp.inspecting:approve_tools"),
+        Verb("add", "add a server to the configuration", AddServer, "mcp.entries:add_entry"),
+        ReadingVerb("get", "show the entry of a server and the file it is in", OneServer, "mcp.entries:get_entry"),
+        Verb("remove", "remove a server from the configuration", RemoveServer, "mcp.entries:remove_entry"),
+        Verb("import", "import the servers of another agent", ImportServers, "mcp.entries:import_entries"),
+        Verb("login", "sign in to a remote server (OAuth)", SignInToServer, "mcp.signing_in:sign_in_to"),
+        Verb("logout", "remove the stored sign-in of a server", OneServer, "mcp.signing_in:sign_out_of"),
         ShellVerb(
             "serve",
             "serve Robota's tools over stdin and stdout",

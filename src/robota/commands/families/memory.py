@@ -6,22 +6,9 @@ from typing import Annotated, Any, Final, assert_never
 import msgspec
 
 from robota.commands.memory_access import open_memory
-from robota.commands.verb import (
-    DONE,
-    FAILED,
-    Answer,
-    Family,
-    NoArguments,
-    Option,
-    Positional,
-    RestOfLine,
-    RunsCommands,
-    TextOption,
-    Verb,
-    table,
-    told,
-)
+from robota.commands.verb import DONE, FAILED, Answer, Family, NoArguments, ReadingVerb, RunsCommands, Verb, table, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional, RestOfLine, TextOption
 from robota.knowledge.memory.candidates import classify
 from robota.knowledge.memory.checks import (
     CheckedEntry,
@@ -42,13 +29,13 @@ NOTHING: Final = "Memory is empty. To add something: # TEXT in a conversation, o
 
 
 def _entry_ids(host: VerbHost) -> Iterable[SubcommandInfo]:
-    for known in open_memory(host).memories.entries():
-        yield SubcommandInfo(name=known.entry.id, description=_cell(known.entry.text))
+    for each in open_memory(host).memories.entries():
+        yield SubcommandInfo(name=each.entry.id, description=_cell(each.entry.text))
 
 
 def _candidate_ids(host: VerbHost) -> Iterable[SubcommandInfo]:
-    for known in open_memory(host).memories.candidates():
-        yield SubcommandInfo(name=known.candidate.id, description=_cell(known.candidate.entry.text))
+    for each in open_memory(host).memories.candidates():
+        yield SubcommandInfo(name=each.candidate.id, description=_cell(each.candidate.entry.text))
 
 
 ID: Final = "id or id prefix, as shown in the list"
@@ -103,13 +90,13 @@ def _list(host: VerbHost, _: NoArguments) -> Answer:
     entries = open_memory(host).memories.entries()
     rows = (
         (
-            known.entry.id,
-            known.scope,
-            f"{known.entry.type}/{known.entry.topic}",
-            known.entry.date,
-            _cell(f"{known.entry.text}{_remark(known)}"),
+            each.entry.id,
+            each.scope,
+            f"{each.entry.type}/{each.entry.topic}",
+            each.entry.date,
+            _cell(f"{each.entry.text}{_remark(each)}"),
         )
-        for known in entries
+        for each in entries
     )
     return table(("ID", "OF", "TOPIC", "DATE", "TEXT"), rows, list(map(_entry_json, entries)), nothing=NOTHING)
 
@@ -118,18 +105,18 @@ def _show(host: VerbHost, args: ShowMemory) -> Answer:
     """The text of the files, with invisible characters spelled out."""
     name = "" if args.topic == "index" else topic_slug(args.topic)
     stores = open_memory(host).memories.stores.values()
-    found: list[dict[str, str]] = []
+    shown: list[dict[str, str]] = []
     for store in stores:
         lines = store.topics().get(name, ()) if name else store.index()
         if lines:
             path = store.topic_path(name) if name else store.index_path
-            found.append({"path": str(path), "text": "".join(line.text for line in lines)})
-    if not found and name:
+            shown.append({"path": str(path), "text": "".join(line.text for line in lines)})
+    if not shown and name:
         topics = sorted({each for store in stores for each in store.topics()})
-        known = f"Topics: {', '.join(topics)}." if topics else "There are no topics."
-        raise MemoryProblem(f"There is no topic {name}. {known}")
-    text = "\n\n".join(f"{each['path']}\n\n{visible(each['text']).rstrip()}" for each in found)
-    return told(text or NOTHING, found)
+        listed = f"Topics: {', '.join(topics)}." if topics else "There are no topics."
+        raise MemoryProblem(f"There is no topic {name}. {listed}")
+    text = "\n\n".join(f"{each['path']}\n\n{visible(each['text']).rstrip()}" for each in shown)
+    return told(text or NOTHING, shown)
 
 
 def _note(host: VerbHost, args: NoteMemory) -> Answer:
@@ -145,12 +132,12 @@ def _remember(host: VerbHost, args: NoteMemory | AddMemory, kind: MemoryType, to
     scope = MemoryScope.USER if args.user else MemoryScope.PROJECT
     memory = open_memory(host)
     new = NewEntry(type=kind, topic=topic, text=args.text, scope=scope, check=args.run)
-    known = memory.memories.add(new, memory.origin)
-    if known is None:
+    added = memory.memories.add(new, memory.origin)
+    if added is None:
         return told("This is already in memory. Nothing was written.", {"added": None})
-    entry = known.entry
-    text = f"Saved to memory as {entry.id} ({known.scope}, {entry.type}/{entry.topic}): {entry.text}"
-    return told(text, {"added": _entry_json(known)})
+    entry = added.entry
+    text = f"Saved to memory as {entry.id} ({added.scope}, {entry.type}/{entry.topic}): {entry.text}"
+    return told(text, {"added": _entry_json(added)})
 
 
 def _pending(host: VerbHost, _: NoArguments) -> Answer:
@@ -186,20 +173,18 @@ def _used(host: VerbHost, _: NoArguments) -> Answer:
     used = open_memory(host).used()
     lines = [("told" if line.is_own else "quoted", line) for line in used.in_prompt]
     lines += [("recalled" if line.is_own else "quoted", line) for line in used.recalled]
-    stale = [{**_entry_json(known), "told": "stale"} for known in used.stale]
+    stale = [{**_entry_json(each), "told": "stale"} for each in used.stale]
     in_prompt = [{"told": how, "path": line.path, "text": line.text, "id": _id(line.entry)} for how, line in lines]
     data = {"told": in_prompt, "stale": stale, "problems": list(used.problems)}
     rows = [(how, line.scope, _id(line.entry) or "-", _cell(line.text)) for how, line in lines]
-    rows += [
-        ("stale", known.scope, known.entry.id, _cell(f"{known.entry.text} ({known.stale})")) for known in used.stale
-    ]
+    rows += [("stale", each.scope, each.entry.id, _cell(f"{each.entry.text} ({each.stale})")) for each in used.stale]
     nothing = "\n".join(("The model was given no memory entries.", *used.problems))
     return table(("TOLD", "OF", "ID", "TEXT"), rows, data, nothing=nothing)
 
 
 def _forget(host: VerbHost, args: OneMemory) -> Answer:
-    known = open_memory(host).memories.forget(args.id)
-    return told(f"Forgotten: {known.entry.text}", _entry_json(known))
+    forgotten = open_memory(host).memories.forget(args.id)
+    return told(f"Forgotten: {forgotten.entry.text}", _entry_json(forgotten))
 
 
 async def _check(host: VerbHost, args: CheckMemory) -> Answer:
@@ -216,13 +201,13 @@ async def _check(host: VerbHost, args: CheckMemory) -> Answer:
 
 FAMILY: Final = Family(
     name="memory",
-    about="What is remembered between sessions.",
+    about="Facts remembered between sessions.",
     description="manage memory between sessions; # TEXT remembers something",
     default="list",
     problems=(MemoryProblem,),
     verbs=(
-        Verb("list", "list entries, and which are stale", NoArguments, _list),
-        Verb("show", "show the index, or a topic", ShowMemory, _show),
+        ReadingVerb("list", "list entries, and which are stale", NoArguments, _list),
+        ReadingVerb("show", "show the index, or a topic", ShowMemory, _show),
         Verb(
             "add",
             "remember something; --user: for all projects; --run: command that succeeds while it is true",
@@ -230,10 +215,10 @@ FAMILY: Final = Family(
             _add,
         ),
         Verb("note", "remember something without type and topic", NoteMemory, _note),
-        Verb("pending", "list proposed entries waiting for you", NoArguments, _pending),
+        ReadingVerb("pending", "list proposed entries waiting for you", NoArguments, _pending),
         Verb("approve", "accept a proposed entry", OneCandidate, _approve),
         Verb("reject", "reject a proposed entry for good", OneCandidate, _reject),
-        Verb("used", "list the entries the model was given in this session", NoArguments, _used),
+        ReadingVerb("used", "list the entries the model was given in this session", NoArguments, _used),
         Verb("forget", "remove an entry", OneMemory, _forget),
         Verb("check", "run the check commands of entries", CheckMemory, _check),
     ),

@@ -15,13 +15,12 @@ from robota.commands.verb import (
     MenuVerb,
     NeedsAgreement,
     NoArguments,
-    Option,
-    Positional,
-    ShellOption,
+    ReadingVerb,
     Verb,
     told,
 )
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional, ShellOption
 from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.protocol.slash_commands import SessionWanted, SubcommandInfo
 from robota.text.visible import single_line
@@ -35,8 +34,8 @@ def _plugin_names(host: VerbHost) -> Iterable[SubcommandInfo]:
 
 
 def _marketplace_names(host: VerbHost) -> Iterable[SubcommandInfo]:
-    for known in plugin_actions(host).marketplaces.list_all().data:
-        yield SubcommandInfo(name=single_line(known["name"]), description=f"{len(known['plugins'])} plugins")
+    for each in plugin_actions(host).marketplaces.list_all().data:
+        yield SubcommandInfo(name=single_line(each["name"]), description=f"{len(each['plugins'])} plugins")
 
 
 class OnePlugin(msgspec.Struct, frozen=True):
@@ -201,7 +200,7 @@ MARKETPLACES: Final = Family(
     default="menu",
     hint="[list | add SOURCE | update | remove NAME]",
     verbs=(
-        Verb("list", "list marketplaces and the plugins they offer", NoArguments, _list_marketplaces),
+        ReadingVerb("list", "list marketplaces and the plugins they offer", NoArguments, _list_marketplaces),
         Verb("add", "add a marketplace", NewMarketplace, _add_marketplace),
         Verb("update", "refresh one marketplace, or all", AnyMarketplace, _update_marketplaces),
         Verb("remove", "remove a marketplace and its plugins", OneMarketplace, _remove_marketplace),
@@ -217,8 +216,8 @@ FAMILY: Final = Family(
     problems=(InvalidPlugin, OSError),
     explain=_explain,
     verbs=(
-        Verb("list", "list installed plugins, and those the project requests", NoArguments, _list),
-        Verb("show", "show what a plugin contains", OnePlugin, _show),
+        ReadingVerb("list", "list installed plugins, and those the project requests", NoArguments, _list),
+        ReadingVerb("show", "show what a plugin contains", OnePlugin, _show),
         Verb(
             "install",
             "show what a plugin contains, and install it; without a name, those the project requests",

@@ -6,19 +6,10 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from robota.commands.policy_bench import PolicyBench, past_sessions
-from robota.commands.verb import (
-    USAGE,
-    Answer,
-    Family,
-    Option,
-    Positional,
-    ShellCommand,
-    Verb,
-    always,
-    told,
-)
+from robota.commands.policy.bench import PolicyBench, past_sessions
+from robota.commands.verb import USAGE, Answer, Family, ReadingVerb, always, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional, ShellCommand
 from robota.config.errors import ConfigError
 from robota.config.yaml_document import YamlProblem, read_yaml
 from robota.contracts.verdict import Decision, Verdict
@@ -32,6 +23,7 @@ from robota.tools.registry import SHELL_TOOL
 TEST_FILES: Final = (".robota/policy-tests.yaml", ".robota/policy-tests.yml", ".robota/policy-tests.json")
 MAX_LINE_LENGTH: Final = 100
 MAX_FILE_BYTES: Final = 1024 * 1024
+OUTCOMES: Final = {"approve": "approves", "decline": "declines", "failed": "no review", "not asked": "is not asked"}
 RULES: Final = "use only the permissions of this settings file"
 
 
@@ -56,6 +48,15 @@ class CheckRules(InMode, frozen=True, kw_only=True):
     """The tests to run."""
 
     file: Annotated[str | None, Positional("FILE", f"default: {TEST_FILES[0]}")] = None
+
+
+class Simulation(InMode, frozen=True, kw_only=True):
+    """Under which rules past calls are judged again."""
+
+    reviewer: Annotated[
+        int | None,
+        Option("ask the reviewer, a model, about at most N of the calls that the mode confined asks about", "N"),
+    ] = None
 
 
 def _explain_call(host: VerbHost, args: ExplainCall) -> Answer:
@@ -102,7 +103,7 @@ def _test(host: VerbHost, args: CheckRules) -> Answer:
     return told("\n".join(lines), data, ok=not failed)
 
 
-def _simulate(host: VerbHost, args: InMode) -> Answer:
+def _simulate(host: VerbHost, args: Simulation) -> Answer:
     bench = _bench(host, args)
     names: list[str] = []
 
@@ -111,8 +112,27 @@ def _simulate(host: VerbHost, args: InMode) -> Answer:
             names.append(session)
             yield from recorded_calls(session, records)
 
+    if args.reviewer is not None:
+        return _reviewed(host, bench, list(calls()), args.reviewer)
     replayed = replay(calls(), lambda call, rules: bench.judge_again(call, args.mode, rules))
     return told("\n".join(_replayed_lines(replayed, len(names))), _replayed_json(replayed, len(names)))
+
+
+def _reviewed(host: VerbHost, bench: PolicyBench, calls: list[RecordedCall], most: int) -> Answer:
+    """What the reviewer would have said about the calls of past sessions."""
+    from robota.commands.policy.past_review import opinions
+
+    found = opinions(host, bench, calls, most)
+    counts = {outcome: sum(each.outcome == outcome for each in found) for outcome in OUTCOMES}
+    against = sum(each.outcome == "approve" and each.call.said_yes is False for each in found)
+    lines = [f"{each.outcome:<9}  {_line(_call_text(each.call))}  ({_line(each.reason)})" for each in found]
+    asked = counted(len(found), "call")
+    lines.append(f"Of {counted(len(calls), 'call')}, the mode confined would ask about {asked}. The reviewer:")
+    lines += [f"  {name:<12} {counts[outcome]:>5}" for outcome, name in OUTCOMES.items()]
+    if against:
+        lines.append(f"It would have approved {counted(against, 'call')} that you rejected.")
+    data = {"calls": len(calls), "reviews": [each.data for each in found], "approvedRejected": against}
+    return told("\n".join(lines), data)
 
 
 FAMILY: Final = Family(
@@ -122,9 +142,9 @@ FAMILY: Final = Family(
     problems=(CaseProblem,),
     explain=always(USAGE),
     verbs=(
-        Verb("explain", "show the decision for a call, and the reason", ExplainCall, _explain_call),
-        Verb("test", "run policy tests; exit with 1 if one fails", CheckRules, _test),
-        Verb("simulate", "apply other rules to the calls of past sessions", InMode, _simulate),
+        ReadingVerb("explain", "show the decision for a call, and the reason", ExplainCall, _explain_call),
+        ReadingVerb("test", "run policy tests; exit with 1 if one fails", CheckRules, _test),
+        ReadingVerb("simulate", "apply other rules, or the reviewer, to past calls", Simulation, _simulate),
     ),
 )
 
@@ -186,10 +206,10 @@ def _sparing_lines(replayed: Replayed) -> Iterator[str]:
 
 
 def _default_test_file(cwd: Path) -> Path:
-    found = next((cwd / name for name in TEST_FILES if (cwd / name).is_file()), None)
-    if found is None:
+    test_file = next((cwd / name for name in TEST_FILES if (cwd / name).is_file()), None)
+    if test_file is None:
         raise ConfigError(f"There are no policy tests here. Create {TEST_FILES[0]}, or name a file.")
-    return found
+    return test_file
 
 
 def _read_case_file(path: Path) -> CaseFile:

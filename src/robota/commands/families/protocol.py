@@ -7,6 +7,7 @@ import msgspec
 
 from robota.commands.verb import Answer, Family, NoArguments, ShellVerb, VerbFailed, json_text, raw
 from robota.commands.verb_host import VerbHost
+from robota.protocol.asks.buttons import controls_at
 from robota.protocol.codec import ProtocolError, decode_messages, encode
 from robota.protocol.schema import protocol_schema
 from robota.protocol.state import detect_agent_state
@@ -16,10 +17,12 @@ FOR_PROGRAMS: Final = "it is for programs that show a session"
 
 def _state(host: VerbHost, _: NoArguments) -> Answer:
     try:
-        state = detect_agent_state(decode_messages(sys.stdin.buffer.read()))
+        messages = decode_messages(sys.stdin.buffer.read())
     except ProtocolError as error:
         raise VerbFailed(f"cannot read the messages: {error}") from error
-    return raw(encode(state).decode(), msgspec.json.decode(encode(state)))
+    controls = controls_at(messages[-1] if messages else None)
+    state = {**msgspec.to_builtins(detect_agent_state(messages)), "controls": msgspec.to_builtins(controls)}
+    return raw(encode(state).decode(), state)
 
 
 def _schema(host: VerbHost, _: NoArguments) -> Answer:

@@ -14,17 +14,15 @@ from robota.commands.verb import (
     ConversationVerb,
     Failure,
     Family,
-    HiddenOption,
-    Option,
-    Positional,
+    ReadingVerb,
     SessionRefused,
-    ShellOption,
     Verb,
     WrongArguments,
     shown,
     told,
 )
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import HiddenOption, Option, Positional, ShellOption
 from robota.contracts.rewind import RewindError, RewindService
 from robota.engine.session.rewinding import SessionRewind
 from robota.log.chain.reader import LOG_NAME
@@ -49,7 +47,7 @@ T = TypeVar("T")
 
 
 class OfSession(msgspec.Struct, frozen=True, kw_only=True):
-    """Which session is meant; in a conversation, its own."""
+    """The session; in a conversation, its own."""
 
     session: Annotated[
         str | None,
@@ -78,7 +76,7 @@ class Rewinding(OfSession, frozen=True, kw_only=True):
 
 
 class Restore(Rewinding, frozen=True, kw_only=True):
-    """What is restored."""
+    """Which state is restored."""
 
     number: Annotated[int | None, Positional("N", NUMBER)] = None
     call: Annotated[str | None, Option("restore the state before this tool call instead", "CALL")] = None
@@ -272,8 +270,8 @@ FAMILY: Final = Family(
     problems=(RewindError,),
     explain=_explain,
     verbs=(
-        Verb("list", "list the prompts of a session and what each changed", ListPrompts, _list),
-        Verb("diff", "show what a prompt changed (default: all prompts)", DiffPrompts, _diff),
+        ReadingVerb("list", "list the prompts of a session and what each changed", ListPrompts, _list),
+        ReadingVerb("diff", "show what a prompt changed (default: all prompts)", DiffPrompts, _diff),
         Verb(
             "restore",
             "restore the state before a prompt or a tool call",

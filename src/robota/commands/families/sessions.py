@@ -1,4 +1,4 @@
-"""The verbs of stored sessions. What they do is in `commands/sessions`."""
+"""The verbs of stored sessions. `commands/sessions` carries them out."""
 
 import errno
 from collections.abc import Iterable
@@ -6,20 +6,9 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from robota.commands.verb import (
-    CONFIGURATION,
-    FAILED,
-    USAGE,
-    Count,
-    Failure,
-    Family,
-    Option,
-    Positional,
-    ShellOption,
-    ShellVerb,
-    Verb,
-)
+from robota.commands.verb import CONFIGURATION, FAILED, USAGE, Failure, Family, ReadingVerb, ShellVerb, Verb
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Count, Option, Positional, ShellOption
 from robota.log.errors import SessionAmbiguous, SessionNotFound
 from robota.protocol.slash_commands import SubcommandInfo
 
@@ -66,7 +55,7 @@ class ShowSession(OneOrNewest, frozen=True, kw_only=True):
 
 
 class SearchSessions(InProjects, frozen=True, kw_only=True):
-    """What is searched for."""
+    """The search words."""
 
     words: Annotated[tuple[str, ...], Positional("WORD", WORDS)] = ()
     since: Annotated[str | None, Option("only sessions active since then: 7d, 12h, 2026-10-31", "TIME")] = None
@@ -153,9 +142,9 @@ FAMILY: Final = Family(
     problems=(OSError,),
     explain=_explain,
     verbs=(
-        Verb("list", "list sessions, newest first", ListSessions, "sessions.listing:list_sessions"),
-        Verb("show", "print a whole conversation", ShowSession, "sessions.reading:show_session"),
-        Verb(
+        ReadingVerb("list", "list sessions, newest first", ListSessions, "sessions.listing:list_sessions"),
+        ReadingVerb("show", "print a whole conversation", ShowSession, "sessions.reading:show_session"),
+        ReadingVerb(
             "search",
             "search sessions by content, file, tool or model",
             SearchSessions,
@@ -184,6 +173,8 @@ FAMILY: Final = Family(
         ),
         Verb("delete", "move a session to the trash", DeleteSession, "sessions.changing:delete_or_restore"),
         Verb("prune", "empty the trash; nothing else is ever removed", PruneSessions, "sessions.changing:prune_trash"),
-        Verb("verify", "check that the log of a session is intact", VerifySession, "sessions.verifying:verify_session"),
+        ReadingVerb(
+            "verify", "check that the log of a session is intact", VerifySession, "sessions.verifying:verify_session"
+        ),
     ),
 )

@@ -9,14 +9,13 @@ import msgspec
 
 from robota.app.extensions import session_plugins
 from robota.app.knowledge.skills import skill_finder
+from robota.commands.command_index import indexed_commands, own_name
 from robota.commands.verb import (
     FAILED,
     Answer,
-    AttendedVerb,
     Family,
     NoArguments,
-    Option,
-    Positional,
+    ReadingVerb,
     Verb,
     VerbFailed,
     always,
@@ -25,6 +24,7 @@ from robota.commands.verb import (
     told,
 )
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.durable_file import directory_inside
 from robota.config.paths import user_directory
 from robota.config.settings.load import load_settings
@@ -62,13 +62,13 @@ class NewSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _load(host: VerbHost) -> tuple[SkillFinder | None, SkillLibrary]:
-    """The skills of the workspace and the user; tells what was not read."""
+    """The skills of the workspace and the user; reports those that could not be read."""
     settings = load_settings(host.root, host.env)
     plugins, _ = session_plugins(settings, host.root, host.env)
     finder = skill_finder(settings, plugins, host.root, host.env)
     if not settings.is_trusted:
         host.tell(f"{host.root} is not trusted, so its skills are ignored: robota trust")
-    for directory in () if finder is None else finder.cut_places:
+    for directory in () if finder is None else finder.cut_directories:
         host.tell(f"only the first {MAX_FILES:,} files of {directory} are read")
     return finder, SkillLibrary() if finder is None else finder.library()
 
@@ -103,18 +103,21 @@ def _new(host: VerbHost, args: NewSkill) -> Answer:
         raise VerbFailed(f"{args.name!r} is not a valid command name. Nothing was written.")
     above = user_directory(host.env) if args.user else host.root / ".robota"
     path = above / "skills" / args.name / "SKILL.md"
+    write_new(path, NEW.format(name=args.name), None if args.user else host.root)
+    trust = "" if args.user else " agree to it with robota trust,"
+    return told(f"{path} was written. Edit it,{trust} then type /{args.name} in robota.", {"path": str(path)})
+
+
+def write_new(path: Path, text: str, workspace: Path | None) -> None:
+    """Create the file; one that exists stays as it is. Raises `VerbFailed`. `workspace` holds it, unless it is the
+    user's."""
     try:
-        with (
-            _made(path.parent, None if args.user else host.root) as directory,
-            (directory / path.name).open("x", encoding="utf-8") as file,
-        ):
-            file.write(NEW.format(name=args.name))
+        with _made(path.parent, workspace) as directory, (directory / path.name).open("x", encoding="utf-8") as file:
+            file.write(text)
     except FileExistsError as error:
         raise VerbFailed(f"{path} already exists. Nothing was written.") from error
     except OSError as error:
         raise VerbFailed(f"Cannot write {path}: {error.strerror}.") from error
-    trust = "" if args.user else " agree to it with robota trust,"
-    return told(f"{path} was written. Edit it,{trust} then type /{args.name} in robota.", {"path": str(path)})
 
 
 @contextmanager
@@ -129,13 +132,22 @@ def _made(directory: Path, workspace: Path | None) -> Iterator[Path]:
 
 
 def _row(library: SkillLibrary, skill: Skill, slash: str) -> tuple[str, ...]:
-    hidden = library.shadowed_by(skill)
-    note = "" if hidden is None else f"(hidden by {hidden.path}) "
+    hidden_by = _hidden_by(library, skill)
+    note = "" if hidden_by is None else f"(hidden by {hidden_by}) "
     return (f"{slash}{skill.name}", skill.kind, skill.scope, single_line(note + skill.description, 200))
 
 
+def _hidden_by(library: SkillLibrary, skill: Skill) -> str | None:
+    """What the name resolves to instead, if it does not resolve to the skill."""
+    other = library.shadowed_by(skill)
+    if other is not None:
+        return other.path
+    if all(skill.name not in (each.info.name, *each.info.aliases) for each in indexed_commands()):
+        return None
+    return f"the built-in /{skill.name}; type /{own_name(skill.command_source, skill.name)}"
+
+
 def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
-    hidden = library.shadowed_by(skill)
     return {
         "name": skill.name,
         "kind": skill.kind,
@@ -146,7 +158,7 @@ def _as_json(library: SkillLibrary, skill: Skill) -> dict[str, Any]:
         "forModel": skill.model_invocable,
         "allowedTools": skill.allowed_tools,
         "context": skill.context,
-        "hiddenBy": None if hidden is None else hidden.path,
+        "hiddenBy": _hidden_by(library, skill),
         "problems": skill.problems,
     }
 
@@ -158,9 +170,9 @@ FAMILY: Final = Family(
     default="list",
     explain=always(FAILED),
     verbs=(
-        Verb("list", "list all of them, and which are shadowed by another of the same name", NoArguments, _list),
-        Verb("show", "print the content of one", OneSkill, _show),
-        Verb("validate", "report fields that have no effect", NoArguments, _validate),
-        AttendedVerb("new", "create a new one from a template", NewSkill, _new),
+        ReadingVerb("list", "list all of them, and which are shadowed by another of the same name", NoArguments, _list),
+        ReadingVerb("show", "print the content of one", OneSkill, _show),
+        ReadingVerb("validate", "report fields that have no effect", NoArguments, _validate),
+        Verb("new", "create a new one from a template", NewSkill, _new),
     ),
 )

@@ -1,28 +1,24 @@
 """The verb `state`: what a session waits for, and how to answer it."""
 
+import asyncio
 import shlex
-import sys
 import time
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from robota.clients.render.view_lines import whole_view
 from robota.commands.families.sessions import OneOrNewest
-from robota.commands.sessions.selection import named_or_newest_session, noted_end, own_directory
-from robota.commands.verb import CONFIGURATION, USAGE, Failure, Family, Verb, shown_parts
+from robota.commands.sessions.left_ask import left_open, session_as_left
+from robota.commands.sessions.selection import named_or_newest_session
+from robota.commands.verb import CONFIGURATION, USAGE, Failure, Family, ReadingVerb, shown_parts
 from robota.commands.verb import Answer as VerbAnswer
 from robota.commands.verb_host import VerbHost
+from robota.config.paths import user_directory
 from robota.log.catalogue.catalogue import CataloguedSession
 from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import SessionAmbiguous
-from robota.log.replay.reading import LogReading
-from robota.log.replay.session import SessionFold
-from robota.log.replay.tail import tail_of
 from robota.log.replay.task import TaskFold, is_between_turns
-from robota.log.snapshot_keeper import snapshot_path
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, Reject, Say
 from robota.protocol.asks.ask import (
     ApprovalAsk,
@@ -34,6 +30,7 @@ from robota.protocol.asks.ask import (
     MistakesAsk,
     QuestionAsk,
 )
+from robota.protocol.asks.buttons import controls_at
 from robota.protocol.asks.seed import ask_of
 from robota.protocol.codec import encode
 from robota.protocol.commands import AskResponse
@@ -42,10 +39,12 @@ from robota.protocol.state import AgentStateInfo, detect_agent_state
 from robota.protocol.views import SimpleView, TableView, TextView
 from robota.text.counted import counted
 from robota.text.visible import single_line, visible
+from robota.transport.doors import DIRECTORY
+from robota.transport.remote_session import NotConnected
+from robota.transport.running_sessions import RunningSession, look_at
 from robota.workspace.process.lock_holder import holder_of
 
 MAX_QUESTION: Final = 2_000
-MAX_READ_BYTES: Final = 16 * 1024 * 1024
 WORDS: Final = "WORDS"
 SUBTASK_IS_GONE: Final = (
     "A subtask asked this and ended with its process. Your answer goes to the task that started it."
@@ -61,15 +60,19 @@ class WayToAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def show_state(host: VerbHost, args: OneOrNewest) -> VerbAnswer:
-    """What a session waits for, from its log alone, and how to answer it."""
+    """What a session waits for, as it says itself if it runs, otherwise from its log, and how to answer it."""
     session = named_or_newest_session(host, args.session, everywhere=args.all)
-    replayed, last_ts = _read(session.directory, host.env)
+    replayed, last_ts = session_as_left(session.directory, host.env)
     task = replayed.root
     holder = holder_of(session.directory / LOG_NAME)
     waiting = None if task is None else left_open(task)
     of_subtask = replayed.subtask_ask if waiting is None and holder is None else None
     info = _state(task, waiting, is_live=holder is not None)
-    ways = [] if waiting is None or holder is not None else ways_to_answer(session.id, waiting)
+    running = None if holder is None or host.opened is not None else _running(host, session.id)
+    if running is not None:
+        info, waiting = running.info, running.waiting
+    can_answer = waiting is not None and (holder is None or running is not None)
+    ways = ways_to_answer(session.id, waiting) if waiting is not None and can_answer else []
     if of_subtask is not None:
         ways = [_way_to_parent(session.id)]
     rows = [("session", f"{session.id} {single_line(session.name or session.summary.title, 80)}".rstrip())]
@@ -77,9 +80,9 @@ def show_state(host: VerbHost, args: OneOrNewest) -> VerbAnswer:
     rows.append(("written", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last_ts / 1000))))
     if holder is not None:
         rows.append(("open in", holder.text))
-    lines = [] if waiting is None else [f"\n{_question(waiting)}\n"]
+    lines = [] if waiting is None else [f"\n{question_text(waiting)}\n"]
     if of_subtask is not None:
-        lines.append(f"\n{_question(of_subtask)}\n\n{SUBTASK_IS_GONE}\n")
+        lines.append(f"\n{question_text(of_subtask)}\n\n{SUBTASK_IS_GONE}\n")
     lines += [f"{way.means}:\n  {way.command}\n  {encode(way.response).decode()}" for way in ways]
     if not ways and holder is None:
         lines.append(f"To resume it: robota --resume {session.id}")
@@ -90,6 +93,14 @@ def show_state(host: VerbHost, args: OneOrNewest) -> VerbAnswer:
     return shown_parts(parts, _as_json(session, task, info, waiting or of_subtask, ways, pid))
 
 
+def _running(host: VerbHost, session_id: str) -> RunningSession | None:
+    """The session as it runs in another process; None if it cannot be reached."""
+    try:
+        return asyncio.run(look_at(user_directory(host.env) / DIRECTORY, session_id))
+    except NotConnected:
+        return None
+
+
 def _explain(error: Exception) -> Failure:
     return Failure(str(error), USAGE if isinstance(error, SessionAmbiguous) else CONFIGURATION)
 
@@ -98,30 +109,9 @@ FAMILY: Final = Family(
     name="state",
     about="Show whether a session is running or what it is waiting for, and how to answer.",
     description="show what a session is waiting for, and how to answer it",
-    main=Verb("state", "show the state of a session", OneOrNewest, show_state),
+    main=ReadingVerb("state", "show the state of a session", OneOrNewest, show_state),
     explain=_explain,
 )
-
-
-def _read(directory: Path, env: Mapping[str, str]) -> tuple[SessionFold, int]:
-    """The rows of the log, and the time of its last record. Of a very long log, only those of its end."""
-    user, log = own_directory(env), directory / LOG_NAME
-    # A long log is read from its snapshot on, without writing a new one.
-    snapshot = None if user is None else snapshot_path(user, directory)
-    reading = LogReading(snapshot, noted_end(env, directory), growth=sys.maxsize)
-    if reading.takes_more_than(MAX_READ_BYTES, log):
-        tail = tail_of(log)
-        return tail.session, tail.last_ts
-    loaded = reading.read(log)
-    return reading.session(), loaded.last_ts
-
-
-def left_open(task: TaskFold) -> Message | None:
-    """The ask that can still be answered. A command that was already started is not offered again."""
-    waiting = task.waiting_ask
-    if waiting is None or (waiting.ask == "command" and waiting.call_id in task.started_calls):
-        return None
-    return waiting
 
 
 def _way_to_parent(session_id: str) -> WayToAnswer:
@@ -195,7 +185,7 @@ def _state(task: TaskFold | None, waiting: Message | None, *, is_live: bool) -> 
     return detect_agent_state(rows)
 
 
-def _question(waiting: Message) -> str:
+def question_text(waiting: Message) -> str:
     """The question as text for the user."""
     asked = ask_of(waiting)
     if isinstance(asked, QuestionAsk):
@@ -225,6 +215,7 @@ def _as_json(
         "pid": pid,
         "taskId": None if task is None else task.task_id,
         "state": msgspec.to_builtins(info),
+        "controls": msgspec.to_builtins(controls_at(waiting)),
         "ask": None if waiting is None else msgspec.json.decode(encode(waiting)),
         "answers": [
             {"means": way.means, "command": way.command, "json": msgspec.json.decode(encode(way.response))}

@@ -13,16 +13,15 @@ from robota.commands.verb import (
     Failure,
     Family,
     NoArguments,
-    Option,
-    Positional,
+    ReadingVerb,
     ShellVerb,
-    Verb,
     VerbFailed,
     WrongArguments,
     raw,
     table,
 )
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.contracts.tool import AnyTool
@@ -131,7 +130,7 @@ FAMILY: Final = Family(
     default="list",
     explain=_explain,
     verbs=(
-        Verb("list", "list the tools and what each can affect", NoArguments, _list),
+        ReadingVerb("list", "list the tools and what each can affect", NoArguments, _list),
         ShellVerb(
             "run",
             "run one tool; exit code 1 if it fails or is refused",

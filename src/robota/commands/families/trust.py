@@ -4,22 +4,14 @@ from typing import Annotated, Final
 
 import msgspec
 
-from robota.commands.verb import (
-    Answer,
-    ConversationVerb,
-    Family,
-    NoArguments,
-    ShellOption,
-    ShellVerb,
-    ValuesOption,
-    told,
-)
+from robota.commands.verb import Answer, ConversationVerb, Family, NoArguments, ReadingConversationVerb, ShellVerb, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import ShellOption, ValuesOption
 from robota.protocol.slash_commands import CommandChoice, CommandOption, SessionWanted
 
 
 class DecideTrust(msgspec.Struct, frozen=True, kw_only=True):
-    """What is decided."""
+    """What to decide about the workspace."""
 
     show: Annotated[bool, ShellOption("show what would be loaded and whether it is trusted", group="what")] = False
     yes: Annotated[bool, ShellOption("trust it as it is now, without asking", group="what")] = False
@@ -70,7 +62,9 @@ FAMILY: Final = Family(
         reason="it shows everything and asks; in a conversation, /trust decide does so",
     ),
     verbs=(
-        ConversationVerb("show", "show whether this workspace is trusted, and its configuration", NoArguments, _show),
+        ReadingConversationVerb(
+            "show", "show whether this workspace is trusted, and its configuration", NoArguments, _show
+        ),
         ConversationVerb("decide", "review all of it and decide", NoArguments, _decide),
     ),
 )

@@ -8,19 +8,9 @@ import msgspec
 
 from robota.agents.worktrees.manage import FoundWorktree, list_worktrees, remove_worktree
 from robota.app.hooks import workspace_hooks
-from robota.commands.verb import (
-    FAILED,
-    Answer,
-    Family,
-    NoArguments,
-    Option,
-    Positional,
-    Verb,
-    always,
-    table,
-    told,
-)
+from robota.commands.verb import FAILED, Answer, Family, NoArguments, ReadingVerb, Verb, always, table, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.contracts.hook import LifecycleHooks
 from robota.text.visible import single_line
 from robota.workspace.git.run import GitError
@@ -36,9 +26,11 @@ class RemoveWorktree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _list(host: VerbHost, _: NoArguments) -> Answer:
-    found = await list_worktrees(host.root, host.env)
+    worktrees = await list_worktrees(host.root, host.env)
     nothing = "There are no worktrees of sessions here."
-    return table(("NAME", "HAS", "BRANCH", "PATH"), map(_row, found), list(map(_as_json, found)), nothing=nothing)
+    return table(
+        ("NAME", "HAS", "BRANCH", "PATH"), map(_row, worktrees), list(map(_as_json, worktrees)), nothing=nothing
+    )
 
 
 async def _remove(host: VerbHost, args: RemoveWorktree) -> Answer:
@@ -86,7 +78,7 @@ FAMILY: Final = Family(
     problems=(GitError,),
     explain=always(FAILED),
     verbs=(
-        Verb("list", "list worktrees, and what removing each would lose", NoArguments, _list),
+        ReadingVerb("list", "list worktrees, and what removing each would lose", NoArguments, _list),
         Verb("remove", "remove a worktree; commits are always kept", RemoveWorktree, _remove),
     ),
 )

@@ -42,7 +42,10 @@ class EntryFile(msgspec.Struct, frozen=True, kw_only=True):
         return section if isinstance(section, dict) else {}
 
     def write(self, name: str, entry: Mapping[str, Any], env: Mapping[str, str], *, replaces: bool) -> None:
-        """Set one entry and keep the rest of the file unchanged. `ConfigError` if it is there and not replaced."""
+        """Set one entry and keep the rest of the file unchanged.
+
+        Raises `ConfigError` if it exists and must not be replaced.
+        """
 
         def change(text: str) -> str:
             section = read_object(text)[0].get(SECTION) if text.strip() else None
@@ -50,13 +53,13 @@ class EntryFile(msgspec.Struct, frozen=True, kw_only=True):
                 raise ConfigError(f"{name} is already in {self.path}. Nothing was written. To replace it: --replace")
             return with_member(text, (SECTION, name), entry)
 
-        self._change(change, env)
+        self._change_file(change, env)
 
     def remove(self, name: str, env: Mapping[str, str]) -> None:
         """Remove one entry and keep the rest of the file unchanged."""
-        self._change(partial(without_member, key=(SECTION, name)), env)
+        self._change_file(partial(without_member, key=(SECTION, name)), env)
 
-    def _change(self, change: Callable[[str], str], env: Mapping[str, str]) -> None:
+    def _change_file(self, change: Callable[[str], str], env: Mapping[str, str]) -> None:
         if self.within is None:
             change_text(self.path, change, mode=self.mode)
             return
@@ -134,8 +137,8 @@ def get_entry(host: VerbHost, args: OneServer) -> Answer:
     written = written_servers(load_settings(host.root, host.env))[0]
     server = written.get(args.server)
     if server is None:
-        known = ", ".join(sorted(written)) or "none"
-        raise VerbFailed(f"There is no MCP server {single_line(args.server)!r} here. Available: {known}.")
+        names = ", ".join(sorted(written)) or "none"
+        raise VerbFailed(f"There is no MCP server {single_line(args.server)!r} here. Available: {names}.")
     entry = mask_settings(server.entry)
     problem = problem_with_server(args.server, server.entry)
     if problem is not None and not host.wants_all:

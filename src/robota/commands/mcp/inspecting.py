@@ -23,13 +23,13 @@ NONE: Final = "No MCP server is configured here."
 async def list_servers(host: VerbHost, _: NoArguments) -> Answer:
     """Start every server and show what it offers."""
     async with _servers(host) as servers:
-        return told(NONE, []) if servers is None else _shown(await servers.inspect())
+        return told(NONE, []) if servers is None else _report_answer(await servers.inspect())
 
 
 async def show_server(host: VerbHost, args: OneServer) -> Answer:
     """Start one server and show what it offers."""
     async with _servers(host) as servers:
-        return _shown((await _report(servers, args.server),))
+        return _report_answer((await _report(servers, args.server),))
 
 
 async def approve_tools(host: VerbHost, args: OneServer) -> Answer:
@@ -64,12 +64,12 @@ async def _report(servers: McpServers | None, name: str) -> ServerReport:
     if servers is None:
         raise VerbFailed(NONE)
     if name not in servers.names:
-        known = ", ".join(servers.names)
-        raise VerbFailed(f"There is no MCP server {single_line(name)!r} here. Available: {known}.")
+        names = ", ".join(servers.names)
+        raise VerbFailed(f"There is no MCP server {single_line(name)!r} here. Available: {names}.")
     return (await servers.inspect(name))[0]
 
 
-def _shown(reports: tuple[ServerReport, ...]) -> Answer:
+def _report_answer(reports: tuple[ServerReport, ...]) -> Answer:
     """The reports; the exit code is 0 if every server works and nothing waits for approval."""
     in_need = any(report.failure or report.pin_problem or report.changes for report in reports)
     lines = (line for report in reports for line in _lines(report))

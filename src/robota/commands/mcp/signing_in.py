@@ -68,8 +68,8 @@ def _server(host: VerbHost, name: str) -> HttpServer:
     servers = load_servers(load_settings(host.root, host.env), host.env).servers
     server = next((each for each in servers if each.name == name), None)
     if server is None:
-        known = ", ".join(each.name for each in servers) or "none"
-        raise ConfigError(f"There is no MCP server {single_line(name)!r} here. Available: {known}.")
+        names = ", ".join(each.name for each in servers) or "none"
+        raise ConfigError(f"There is no MCP server {single_line(name)!r} here. Available: {names}.")
     if not isinstance(server, HttpServer):
         raise ConfigError(f"{name} is a local program; there is nothing to sign in to.")
     return server

@@ -68,8 +68,8 @@ class PluginActions:
             f"{each.id}  {each.version or each.digest[:DIGEST_SHOWN]}  {each.scope}  {self._state(each)}"
             for each in plugins
         ]
-        wanted = [each for each in self._wanted() if each not in {plugin.id for plugin in plugins}]
-        lines += [f"{single_line(each)}  requested by this project, not installed" for each in wanted]
+        missing = [each for each in self._enabled_plugins() if each not in {plugin.id for plugin in plugins}]
+        lines += [f"{single_line(each)}  requested by this project, not installed" for each in missing]
         data = [
             {
                 "id": each.id,
@@ -91,9 +91,12 @@ class PluginActions:
         if not self._is_as_agreed(plugin):
             return "changed: not used"
         # As in a session, where a plugin that is not used hides no other of its name.
-        others = (each for each in installed_for(self._store.read(), self._project) if each.name == plugin.name)
-        first = next(each for each in others if not self._is_off(each) and self._is_as_agreed(each))
-        return "enabled" if first.key == plugin.key else f"hidden by the {first.scope} plugin of this name"
+        others = [each for each in installed_for(self._store.read(), self._project) if each.name == plugin.name]
+        used = [each for each in others if not self._is_off(each) and self._is_as_agreed(each)]
+        first = next(each for each in used if each.id == plugin.id)
+        if first.key != plugin.key:
+            return f"hidden by the {first.scope} plugin of this name"
+        return "enabled" if used[0].id == plugin.id else f"enabled, as {plugin.id}:…"
 
     def _is_as_agreed(self, plugin: InstalledPlugin) -> bool:
         agreement = agreements(AgreementKind.PLUGIN, self._env).get(plugin.key)
@@ -144,10 +147,10 @@ class PluginActions:
 
     async def _install_wanted(self, scope: str | None) -> PluginReply:
         installed = {each.id for each in installed_for(self._store.read(), self._project)}
-        wanted = [each for each in self._wanted() if each not in installed]
-        if not wanted:
+        missing = [each for each in self._enabled_plugins() if each not in installed]
+        if not missing:
             return PluginReply(text="All plugins that this project requests are installed.", data=[])
-        return joined([await self._reply_or_failure(each, self.install(each, scope)) for each in wanted], "")
+        return joined([await self._reply_or_failure(each, self.install(each, scope)) for each in missing], "")
 
     async def update(self, name: str) -> PluginReply:
         if name:
@@ -235,13 +238,15 @@ class PluginActions:
 
     def _installed(self, name: str) -> InstalledPlugin:
         plugins = installed_for(self._store.read(), self._project)
-        found = [each for each in plugins if name in (each.id, each.name)]
-        if not found:
-            known = ", ".join(each.id for each in plugins) or "none"
-            raise InvalidPlugin(f"no plugin {single_line(name)} is installed here; installed: {known}")
-        return found[0]
+        matching = [each for each in plugins if name in (each.id, each.name)]
+        if not matching:
+            installed_ids = ", ".join(each.id for each in plugins) or "none"
+            raise InvalidPlugin(f"no plugin {single_line(name)} is installed here; installed: {installed_ids}")
+        if len(ids := dict.fromkeys(each.id for each in matching)) > 1:
+            raise InvalidPlugin(f"several plugins have this name; choose one: {', '.join(ids)}")
+        return matching[0]
 
-    def _wanted(self) -> list[str]:
+    def _enabled_plugins(self) -> list[str]:
         return [each for each, is_on in self._settings.values.enabled_plugins.items() if is_on]
 
     def _is_wanted_by_project(self, plugin: str) -> bool:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from robota.app.knowledge.plugin_skills import skills_of
 from robota.config.trust.change_text import change_lines
 from robota.config.trust.lock_file import ChangedPart
+from robota.contracts.agent import AgentDefinition
 from robota.extensions.plugins.active import server_name
 from robota.extensions.plugins.contents import PluginContents
 from robota.extensions.plugins.store import DIGEST_SHOWN, InstalledPlugin
-from robota.knowledge.agent_file import AgentFile, agent_file
+from robota.knowledge.agents.definition_file import agent_definition
 from robota.knowledge.output_styles import OutputStyle, output_style
 from robota.knowledge.skills.skill import SkillKind
 from robota.text.visible import single_line
@@ -18,7 +19,7 @@ from robota.text.visible import single_line
 if TYPE_CHECKING:
     from robota.extensions.plugins.installer import PluginCandidate
 
-# Long enough for any command that is meant to be read.
+# Long enough for any command that is reasonable to read.
 MAX_TEXT: Final = 4096
 MAX_DESCRIPTION: Final = 300
 MAX_PATHS: Final = 20
@@ -37,21 +38,22 @@ def heading_text(plugin: InstalledPlugin, contents: PluginContents) -> str:
 def component_lines(plugin: InstalledPlugin, contents: PluginContents, root: Path) -> Iterator[str]:
     """A line for each component of the plugin."""
     for hook in contents.hooks:
-        yield f"  hook: {single_line(hook.event)} ({single_line(hook.matcher or 'all')}) runs {_text(hook.runs)}"
+        yield f"  hook: {single_line(hook.event)} ({single_line(hook.matcher or 'all')}) runs {_single_line(hook.runs)}"
     for name, entry in contents.servers.items():
         yield f"  MCP server: {single_line(server_name(plugin.name, name))} {_server_text(entry)}"
     for skill in skills_of(contents, plugin.name, root):
         kind = "skill" if skill.kind is SkillKind.SKILL else "command"
-        allows = f" (pre-approves {_text(' '.join(skill.allowed_tools))})" if skill.allowed_tools else ""
+        allows = f" (pre-approves {_single_line(' '.join(skill.allowed_tools))})" if skill.allowed_tools else ""
         yield f"  {kind}: /{single_line(skill.name, 200)} {single_line(skill.description, MAX_DESCRIPTION)}{allows}"
     for style in _styles(contents, plugin.name):
         yield f"  output style: {style.name} {style.description}".rstrip()
     for agent in _agents(contents, plugin.name):
-        wants = ", ".join(f"{what} {said}" for what, said in (("tools", agent.tools), ("model", agent.model)) if said)
-        about = f"{agent.description}{f' (wants {wants})' if wants else ''}"
-        yield f"  agent (not supported yet): {agent.name} {about}".rstrip()
+        tools = None if agent.tools is None else f"tools {', '.join(agent.tools) or 'none'}"
+        wants = ", ".join(filter(None, (tools, agent.model and f"model {agent.model}")))
+        about = f"{agent.description}{f' (wants {single_line(wants, MAX_DESCRIPTION)})' if wants else ''}"
+        yield f"  agent: {agent.name} {about}".rstrip()
     if paths := [single_line(path, 200) for path in contents.other_files]:
-        yield f"  other files, which may be run or read by the above: {_listed(paths)}"
+        yield f"  other files, which may be run or read by the above: {_path_list(paths)}"
 
 
 def note_lines(contents: PluginContents, left_out: Iterable[str] = ()) -> Iterator[str]:
@@ -59,7 +61,7 @@ def note_lines(contents: PluginContents, left_out: Iterable[str] = ()) -> Iterat
     if contents.unused:
         yield f"Robota does not use its {', '.join(contents.unused)}."
     if paths := [single_line(path, 200) for path in left_out]:
-        yield f"Links, special files and odd names are not copied: {_listed(paths)}."
+        yield f"Links, special files and odd names are not copied: {_path_list(paths)}."
     for problem in contents.problems:
         yield f"Note: {problem}."
 
@@ -98,11 +100,11 @@ def _styles(contents: PluginContents, name: str) -> Iterator[OutputStyle]:
     return (output_style(each.relative, each.source.data or b"", name) for each in contents.output_styles)
 
 
-def _agents(contents: PluginContents, name: str) -> Iterator[AgentFile]:
-    return (agent_file(each.relative, each.source.data or b"", name) for each in contents.agents)
+def _agents(contents: PluginContents, name: str) -> Iterator[AgentDefinition]:
+    return (agent_definition(each.relative, each.source.data or b"", name) for each in contents.agents)
 
 
-def _listed(paths: list[str]) -> str:
+def _path_list(paths: list[str]) -> str:
     more = f" and {len(paths) - MAX_PATHS} more" if len(paths) > MAX_PATHS else ""
     return ", ".join(paths[:MAX_PATHS]) + more
 
@@ -111,7 +113,7 @@ def _named(name: str, description: str) -> dict[str, str]:
     return {"name": name, "description": description}
 
 
-def _text(text: str) -> str:
+def _single_line(text: str) -> str:
     return single_line(text, MAX_TEXT)
 
 
@@ -122,9 +124,9 @@ def _server_text(entry: Any) -> str:
             line = " ".join((command, *(map(str, words) if isinstance(words, list) else ())))
             given = entry.get("env")
             names = f" with {', '.join(map(str, given))}" if isinstance(given, dict) and given else ""
-            return f"runs {_text(line)}{_text(names)}"
+            return f"runs {_single_line(line)}{_single_line(names)}"
         case {"url": str(url)}:
-            return f"at {_text(url)}"
+            return f"at {_single_line(url)}"
     return "is not a valid entry"
 
 

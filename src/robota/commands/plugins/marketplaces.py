@@ -44,28 +44,28 @@ class MarketplaceActions:
         self._problems = problems
 
     def list_all(self) -> PluginReply:
-        known = self._installer.marketplaces()
+        marketplaces = self._installer.marketplaces()
         lines = list(self._problems)
-        for each in known:
+        for each in marketplaces:
             lines.append(f"{single_line(each.name)}  {single_line(each.source.label, 4096)}")
             if not each.updated_ms:
                 lines.append(f"  not fetched yet: robota plugin marketplace update {single_line(each.name)}")
             lines += [f"  {offer.name}@{each.name}  {offer.version}  {offer.description}" for offer in each.offered]
             lines += [f"  Note: {problem}." for problem in each.problems]
         nothing = "No marketplace is configured. To add one: robota plugin marketplace add SOURCE"
-        return PluginReply(text="\n".join(lines) or nothing, data=[_as_json(each) for each in known])
+        return PluginReply(text="\n".join(lines) or nothing, data=[_as_json(each) for each in marketplaces])
 
     async def add(self, source: str) -> PluginReply:
         parsed = parse_typed_source(source, self._project)
         if parsed is None:
             raise InvalidPlugin(f"{single_line(source)!r} is not a path (./x), URL (https://…) or GitHub owner/name")
-        known = await self._installer.refresh_marketplace(parsed)
-        text = f"Added {known.name}. It offers {len(known.offered)} plugins: robota plugin marketplace list"
-        return PluginReply(text="\n".join((text, *(f"Note: {each}." for each in known.problems))), data=_as_json(known))
+        added = await self._installer.refresh_marketplace(parsed)
+        text = f"Added {added.name}. It offers {len(added.offered)} plugins: robota plugin marketplace list"
+        return PluginReply(text="\n".join((text, *(f"Note: {each}." for each in added.problems))), data=_as_json(added))
 
     async def update(self, name: str) -> PluginReply:
-        wanted = [self._known(name)] if name else list(self._installer.marketplaces())
-        return joined([await self._update_one(each) for each in wanted], "No marketplace is configured.")
+        chosen = [self._marketplace(name)] if name else list(self._installer.marketplaces())
+        return joined([await self._update_one(each) for each in chosen], "No marketplace is configured.")
 
     async def _update_one(self, known: KnownMarketplace) -> PluginReply:
         try:
@@ -76,17 +76,17 @@ class MarketplaceActions:
         return PluginReply(text=f"{refreshed.name} offers {len(refreshed.offered)} plugins.", data=_as_json(refreshed))
 
     def remove(self, name: str) -> PluginReply:
-        removed = self._installer.remove_marketplace(self._known(name))
+        removed = self._installer.remove_marketplace(self._marketplace(name))
         gone = f" Plugins removed with it: {', '.join(each.id for each in removed)}." if removed else ""
         return PluginReply(text=f"Removed {name}.{gone}", data={"name": name, "removed": [each.id for each in removed]})
 
-    def _known(self, name: str) -> KnownMarketplace:
-        known = self._installer.marketplaces()
-        found = next((each for each in known if each.name == name), None)
-        if found is None:
-            names = ", ".join(single_line(each.name) for each in known) or "none"
+    def _marketplace(self, name: str) -> KnownMarketplace:
+        marketplaces = self._installer.marketplaces()
+        marketplace = next((each for each in marketplaces if each.name == name), None)
+        if marketplace is None:
+            names = ", ".join(single_line(each.name) for each in marketplaces) or "none"
             raise InvalidPlugin(f"there is no marketplace {single_line(name)}; configured: {names}")
-        return found
+        return marketplace
 
 
 def _as_json(known: KnownMarketplace) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from robota.commands.verb import Answer, NoArguments
 from robota.commands.verb_host import VerbHost
 from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.protocol.slash_commands import CommandChoice, CommandOption
+from robota.text.counted import counted
 from robota.text.visible import single_line
 
 MAX_TEXT: Final = 200
@@ -19,15 +20,13 @@ NONE_KNOWN: Final = "No marketplace is configured."
 def main_menu(host: VerbHost, _: NoArguments) -> Answer:
     """The installed plugins, and what else can be done."""
     plugins: Sequence[Mapping[str, Any]] = plugin_actions(host).list_all().data
-    installed = [
-        _option(each["id"], f"manage {_quoted(each['id'])}", f"{each['scope']}, {each['state']}") for each in plugins
-    ]
+    installed = [_option(each["id"], ("manage", each["id"]), f"{each['scope']}, {each['state']}") for each in plugins]
     others = (
-        _option("marketplaces", "marketplace", "where plugins come from, and what they offer"),
-        _option("install", "install ", "from a path, a URL or NAME@MARKETPLACE that you type"),
-        _option("reload", "reload", "reopen this session with the current plugins"),
+        _option("marketplaces", ("marketplace",), "where plugins come from, and what they offer"),
+        _start_of_line("install", "install", "from a path, a URL or NAME@MARKETPLACE that you type"),
+        _option("reload", ("reload",), "reopen this session with the current plugins"),
     )
-    title = f"{len(plugins)} plugin{'s are' if len(plugins) != 1 else ' is'} installed." if plugins else NONE_INSTALLED
+    title = f"{counted(len(plugins), 'plugin')} installed." if plugins else NONE_INSTALLED
     return _menu(title, *installed, *others)
 
 
@@ -44,21 +43,21 @@ def plugin_menu(host: VerbHost, args: OnePlugin) -> Answer:
     )
     return _menu(
         f"{single_line(args.name)} {plugin['version'] or ''} ({plugin['scope']}) is {plugin['state']}.",
-        *(_option(verb, f"{verb} {_quoted(args.name)}", detail) for verb, detail in actions),
+        *(_option(verb, (verb, args.name), detail) for verb, detail in actions),
     )
 
 
 def marketplaces_menu(host: VerbHost, _: NoArguments) -> Answer:
     """The marketplaces, and how to add one."""
-    known: Sequence[Mapping[str, Any]] = plugin_actions(host).marketplaces.list_all().data
+    marketplaces: Sequence[Mapping[str, Any]] = plugin_actions(host).marketplaces.list_all().data
     listed = [
-        _option(each["name"], f"browse {_quoted(each['name'])}", f"{len(each['plugins'])} plugins") for each in known
+        _option(each["name"], ("browse", each["name"]), f"{len(each['plugins'])} plugins") for each in marketplaces
     ]
     others = [
-        _option("add", "marketplace add ", "a path, a URL or a GitHub owner/name that you type"),
-        *([_option("update", "marketplace update", "fetch all lists again")] if known else []),
+        _start_of_line("add", "marketplace add", "a path, a URL or a GitHub owner/name that you type"),
+        *([_option("update", ("marketplace", "update"), "fetch all lists again")] if marketplaces else []),
     ]
-    return _menu("Which marketplace?" if known else NONE_KNOWN, *listed, *others)
+    return _menu("Which marketplace?" if marketplaces else NONE_KNOWN, *listed, *others)
 
 
 def marketplace_menu(host: VerbHost, args: OneMarketplace) -> Answer:
@@ -66,12 +65,12 @@ def marketplace_menu(host: VerbHost, args: OneMarketplace) -> Answer:
     name = args.name
     marketplace = _named(plugin_actions(host).marketplaces.list_all().data, "name", name)
     offered = [
-        _option(each.name, f"scope {_quoted(f'{each.name}@{name}')}", f"{each.version} {each.description}".strip())
+        _option(each.name, ("scope", f"{each.name}@{name}"), f"{each.version} {each.description}".strip())
         for each in marketplace["plugins"]
     ]
     others = (
-        _option("refresh", f"marketplace update {_quoted(name)}", "fetch its list again"),
-        _option("remove", f"marketplace remove {_quoted(name)}", "and the plugins that came from it"),
+        _option("refresh", ("marketplace", "update", name), "fetch its list again"),
+        _option("remove", ("marketplace", "remove", name), "and the plugins that came from it"),
     )
     return _menu(f"{single_line(name)} offers {len(offered)} plugins.", *offered, *others)
 
@@ -80,8 +79,8 @@ def scope_menu(host: VerbHost, args: OneOffer) -> Answer:
     """The choice of the scope. What the plugin contains is shown before anything is installed."""
     return _menu(
         f"Where should {single_line(args.plugin)} be installed? Its contents are shown first.",
-        _option("you", f"install {_quoted(args.plugin)} --scope user", "in all your projects"),
-        _option("this project", f"install {_quoted(args.plugin)} --scope project", "only here"),
+        _option("you", ("install", args.plugin, "--scope", "user"), "in all your projects"),
+        _option("this project", ("install", args.plugin, "--scope", "project"), "only here"),
     )
 
 
@@ -96,11 +95,12 @@ def _menu(title: str, *options: CommandOption) -> Answer:
     return Answer(outcome=CommandChoice(title=title, options=options))
 
 
-def _option(label: str, line: str, detail: str) -> CommandOption:
-    return CommandOption(
-        label=single_line(label, MAX_TEXT), line=f"/plugin {line}", detail=single_line(detail, MAX_TEXT)
-    )
+def _option(label: str, words: tuple[str, ...], detail: str) -> CommandOption:
+    """An option that runs `/plugin WORDS`."""
+    line = f"/plugin {shlex.join(words)}"
+    return CommandOption(label=single_line(label, MAX_TEXT), line=line, detail=single_line(detail, MAX_TEXT))
 
 
-def _quoted(word: str) -> str:
-    return shlex.quote(word)
+def _start_of_line(label: str, start: str, detail: str) -> CommandOption:
+    """An option that leaves the rest of the line to the user."""
+    return CommandOption(label=label, line=f"/plugin {start} ", detail=detail)

@@ -28,18 +28,21 @@ UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 def list_sessions(host: VerbHost, args: ListSessions) -> Answer:
     """The sessions, the one last written first."""
     sessions = stored_sessions(host, everywhere=args.all)
-    listed = sessions[: args.limit]
+    own = [each for each in sessions if not each.is_agent]
+    listed = own[: args.limit]
     parts: list[SimpleView] = []
     if listed:
         width = host.width if host.opened is None else NARROW
         parts.append(_table(listed, width, with_directory=args.all))
     else:
-        parts.append(_text("There are no sessions." if args.all else f"There are no sessions in {project_of(host)}."))
-    if len(listed) < len(sessions):
-        parts.append(_text(f"{len(sessions) - len(listed)} older sessions are not shown."))
+        parts.append(
+            _text_view("There are no sessions." if args.all else f"There are no sessions in {project_of(host)}.")
+        )
+    if len(listed) < len(own):
+        parts.append(_text_view(f"{len(own) - len(listed)} older sessions are not shown."))
     for directory in _without_log(host, sessions, everywhere=args.all):
         name = single_line(directory, 300)
-        parts.append(_text(f"There is no log in {name}; `robota sessions delete` moves it to the trash."))
+        parts.append(_text_view(f"There is no log in {name}; `robota sessions delete` moves it to the trash."))
     return shown_parts(parts, [session_json(each) for each in listed])
 
 
@@ -114,15 +117,15 @@ def _row(session: CataloguedSession, id: str, now_ms: int, *, with_directory: bo
     return (*cells, *directory, title if session.is_own else FOREIGN + title)
 
 
-def _text(text: str) -> TextView:
+def _text_view(text: str) -> TextView:
     return TextView(text=text)
 
 
 def _without_log(host: VerbHost, sessions: Sequence[CataloguedSession], *, everywhere: bool) -> list[str]:
-    known = {each.directory for each in sessions}
+    with_log = {each.directory for each in sessions}
     directories = (
         place.directory / name
         for place in session_places(host, everywhere=everywhere)
         for name in session_directories(place)
     )
-    return [str(directory) for directory in sorted(directories) if directory not in known]
+    return [str(directory) for directory in sorted(directories) if directory not in with_log]

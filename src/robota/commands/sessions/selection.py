@@ -30,7 +30,7 @@ def session_places(host: VerbHost, *, everywhere: bool = False) -> tuple[Session
 
 
 def project_of(host: VerbHost) -> Path:
-    """The project whose sessions are meant. Its directory may be gone."""
+    """The project of the sessions. Its directory may no longer exist."""
     if host.opened is not None:
         return host.kept_in
     try:
@@ -54,7 +54,7 @@ def named_session(host: VerbHost, name: str, *, everywhere: bool = False) -> Cat
 
 
 def named_or_newest_session(host: VerbHost, name: str | None, *, everywhere: bool = False) -> CataloguedSession:
-    """The named session; without a name, that of the conversation or the newest of this machine, which is told."""
+    """The named session; else that of the conversation, or the newest on this machine, which is announced."""
     if name is not None:
         return named_session(host, name, everywhere=everywhere)
     if host.opened is not None:
@@ -67,7 +67,8 @@ def named_or_newest_session(host: VerbHost, name: str | None, *, everywhere: boo
 
 def newest_session(host: VerbHost, *, everywhere: bool = False) -> CataloguedSession:
     """The most recently written session of this machine. Raises `SessionNotFound`."""
-    own = next((each for each in stored_sessions(host, everywhere=everywhere) if each.is_own), None)
+    stored = stored_sessions(host, everywhere=everywhere)
+    own = next((each for each in stored if each.is_own and not each.is_agent), None)
     if own is None:
         raise SessionNotFound(
             f"There is no session of this machine in {project_of(host)}. Nothing was changed. Name a session; "

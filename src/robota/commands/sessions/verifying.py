@@ -30,10 +30,10 @@ def verify_session(host: VerbHost, args: VerifySession) -> Answer:
         raise
     except (LogError, ConfigError) as error:
         raise VerbFailed(str(error), CONFIGURATION) from error
-    return shown_parts(_parts(path, report, noted), _report_json(path, report, noted), ok=report.broken is None)
+    return shown_parts(_report_views(path, report, noted), _report_json(path, report, noted), ok=report.broken is None)
 
 
-def _parts(path: Path, report: VerifyReport, noted: ChainHead | None) -> tuple[SimpleView, ...]:
+def _report_views(path: Path, report: VerifyReport, noted: ChainHead | None) -> tuple[SimpleView, ...]:
     rows = [("log", str(path)), ("records", str(report.records))]
     if report.broken is None:
         rows += [("chain", "ok"), ("head", report.head_hash)]

@@ -27,6 +27,7 @@ from robota.config.trust.decision import (
 )
 from robota.config.trust.outside_files import OutsideFileAnswers
 from robota.config.trust.own_files import note_own, own_changes, own_parts
+from robota.config.trust.sources import ConfigSource
 from robota.log.chain.writer import wall_clock_ms
 from robota.text.visible import single_line
 
@@ -181,8 +182,14 @@ def _describe(host: VerbHost, trust: Trust) -> None:
         return
     host.say("Its configuration can run commands, allow tool calls and change the model's instructions:")
     for source in trust.snapshot.sources:
-        size = f"{len(source.data):,} bytes" if source.data is not None else "a link, special or too long: not read"
-        host.say(f"  {single_line(source.path, 200)}  ({size})")
+        host.say(f"  {single_line(source.path, 200)}  ({_content_of(source)})")
+
+
+def _content_of(source: ConfigSource) -> str:
+    if source.is_link:
+        return "a link: not followed"
+    size = "special or too long: not read" if source.data is None else f"{len(source.data):,} bytes"
+    return f"{size}, through a link to {single_line(source.linked_to, 200)}" if source.linked_to else size
 
 
 def _revoke(host: VerbHost) -> bool:

@@ -83,5 +83,5 @@ def _address(host: str) -> str:
 
 def _name(host: str) -> str:
     if len(host) > MAX_CHARACTERS or not all(LABEL.fullmatch(label) for label in host.split(".")):
-        raise NoHost(f"a host is required here, where * stands only for whole names at the start, such as {EXAMPLES}")
+        raise NoHost(f"a host is required here; * is allowed only for whole names at the start, such as {EXAMPLES}")
     return host

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -40,8 +41,8 @@ def read_object(text: str) -> tuple[dict[str, Any], tuple[Duplicate, ...]]:
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(items)
         if len(members) < len(items):
-            names = [name for name, _ in items]
-            duplicates.extend(Duplicate(name) for name in members if names.count(name) > 1)
+            times = Counter(name for name, _ in items)
+            duplicates.extend(Duplicate(name) for name in members if times[name] > 1)
         return members
 
     try:
@@ -65,15 +66,15 @@ def _can_be_written(value: Any) -> bool:
     return True
 
 
-def line_of(text: str, key: Sequence[str | int]) -> int:
-    """The line of a key, or of the innermost value around it that is in the text."""
+def lines_of(text: str, keys: Iterable[Sequence[str | int]]) -> list[int]:
+    """The line of each key, or of the innermost value around it that is in the text, which is read once."""
     offsets: dict[JsonPath, int] = {}
     try:
         _scan(text, _skip(text, 0), (), offsets)
     except (RecursionError, IndexError, ValueError):
-        return 1
-    offset = next((offsets[path] for path in _outwards(tuple(key)) if path in offsets), 0)
-    return text.count("\n", 0, offset) + 1
+        offsets = {}
+    begins = (next((offsets[path] for path in _outwards(tuple(key)) if path in offsets), 0) for key in keys)
+    return [text.count("\n", 0, begin) + 1 for begin in begins]
 
 
 def _outwards(path: JsonPath) -> list[JsonPath]:

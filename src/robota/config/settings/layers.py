@@ -1,17 +1,18 @@
 """The layers of settings, lowest first, and the reading of one layer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from robota.config.durable_file import read_file
-from robota.config.settings.json_text import NotAnObject, line_of, read_object
+from robota.config.settings.json_text import NotAnObject, lines_of, read_object
 from robota.config.settings.key_path import join_key
 from robota.config.settings.problems import SettingsProblem, Severity
-from robota.config.settings.validation import FlawKind, SettingFlaw, checked
+from robota.config.settings.validation import MAX_FLAWS, FlawKind, SettingFlaw, TooManyFlaws, checked
 
 
 class Layer(StrEnum):
@@ -84,14 +85,19 @@ def parse_file(origin: Origin, data: bytes) -> LayerText:
         raw, twice = read_object(text)
     except NotAnObject as error:
         return _unusable(origin, error.line, f"{error.problem}; the whole file is ignored and was not changed")
+    if len(twice) > MAX_FLAWS:
+        return _full_of_flaws(origin)
     problems = [_doubled(origin, duplicate.key) for duplicate in twice]
     return LayerText(origin=origin, text=text, raw=raw, problems=tuple(problems))
 
 
 def check_layer(parsed: LayerText) -> LayerValues:
     """The valid settings of a file, and its problems."""
-    values, flaws = checked(parsed.raw)
-    problems = (*parsed.problems, *(_problem(parsed, flaw) for flaw in flaws))
+    try:
+        values, flaws = checked(parsed.raw)
+    except TooManyFlaws:
+        return LayerValues(origin=parsed.origin, problems=_full_of_flaws(parsed.origin).problems)
+    problems = (*parsed.problems, *_problems(parsed, flaws))
     return LayerValues(origin=parsed.origin, values=values, problems=problems)
 
 
@@ -105,8 +111,14 @@ def from_flags(values: Mapping[str, Any]) -> LayerValues:
     return check_layer(LayerText(origin=Origin(Layer.FLAGS, "command line"), raw=dict(values)))
 
 
-def _problem(parsed: LayerText, flaw: SettingFlaw) -> SettingsProblem:
-    line = line_of(parsed.text, flaw.path) if parsed.text else None
+def _problems(parsed: LayerText, flaws: Sequence[SettingFlaw]) -> Iterator[SettingsProblem]:
+    """The problems with their lines, which take as long to find as a whole file takes to read."""
+    paths = [flaw.path for flaw in flaws]
+    lines = lines_of(parsed.text, paths) if parsed.text and paths else [None] * len(flaws)
+    return map(partial(_problem, parsed), flaws, lines)
+
+
+def _problem(parsed: LayerText, flaw: SettingFlaw, line: int | None) -> SettingsProblem:
     return SettingsProblem(
         where=parsed.origin.where,
         line=line,
@@ -129,6 +141,11 @@ def _unusable(origin: Origin, line: int | None, text: str) -> LayerText:
     severity = Severity.WARNING if origin.layer in WORKSPACE_LAYERS else Severity.ERROR
     problem = SettingsProblem(where=origin.where, line=line, text=text, severity=severity)
     return LayerText(origin=origin, problems=(problem,))
+
+
+def _full_of_flaws(origin: Origin) -> LayerText:
+    text = f"it has more than {MAX_FLAWS} mistakes; the whole file is ignored and was not changed"
+    return _unusable(origin, None, text)
 
 
 def _doubled(origin: Origin, key: str) -> SettingsProblem:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from robota.config.profiles.profile import Profile
-from robota.protocol.appearance import ThemeName
+from robota.protocol.appearance import NotifyBy, ThemeName
 from robota.protocol.permission_mode import PermissionMode
 
 IntentOverlap = Literal["split", "wait", "refuse"]
@@ -27,6 +27,22 @@ class Completion(StrEnum):
         return cls(name) if name in set(cls) else None
 
 
+class OnHangup(StrEnum):
+    """What happens to a conversation when its terminal is closed."""
+
+    PAUSE = "pause"
+    DETACH = "detach"
+
+
+class Effort(StrEnum):
+    """How much a model that can think does so before it answers. `default` is what its profile or its server says."""
+
+    DEFAULT = "default"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
 class Permissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """Rules such as `Read`, `Bash(git diff *)` or `Edit(src/**)`. Deny wins over ask, ask over allow."""
 
@@ -36,6 +52,9 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     ] = ()
     deny: Annotated[Rules, Meta(description="Calls that never run.")] = ()
     default_mode: Annotated[PermissionMode | None, Meta(description="The permission mode to start in.")] = None
+    additional_directories: Annotated[
+        Rules, Meta(description="Directories outside the workspace that every session may read: ~/shared, /srv/docs.")
+    ] = ()
     disable_bypass_permissions_mode: Annotated[
         Literal["disable"] | None, Meta(description="Disables the bypassPermissions mode.")
     ] = None
@@ -58,6 +77,14 @@ class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         tuple[str, ...],
         Meta(description="Further places in the home directory that sandboxed commands may read: ~/.tool, ~/datasets."),
     ] = ()
+    auto_allow_bash_if_sandboxed: Annotated[
+        bool | None,
+        Meta(description="As in Claude Code: true starts in the permission mode confined, unless another one is set."),
+    ] = None
+    max_growth_bytes: Annotated[
+        Annotated[int, Meta(gt=0)],
+        Meta(description="How much a command that nobody approved may write to the workspace and /tmp."),
+    ] = 2_147_483_648
     home_as_workspace: Annotated[
         bool, Meta(description="Whether commands may run where the workspace is the home directory or contains it.")
     ] = False
@@ -78,12 +105,37 @@ class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, omit_default
 
 
 class MemorySettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What is remembered between sessions."""
+    """Memory between sessions."""
 
     enabled: Annotated[bool, Meta(description="Whether memory is given to the model.")] = True
     auto_save: Annotated[
         bool, Meta(description="Whether entries you explicitly ask for are saved without approval.")
     ] = False
+
+
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Agents that the model starts."""
+
+    max_depth: Annotated[
+        Annotated[int, Meta(ge=0, le=10)],
+        Meta(description="How many agents can be below each other; 0: the model cannot start any."),
+    ] = 2
+    max_running: Annotated[
+        Annotated[int, Meta(ge=1, le=100)], Meta(description="How many agents work at once; the others wait.")
+    ] = 8
+    idle_seconds: Annotated[
+        Annotated[float, Meta(ge=0)],
+        Meta(description="How long nothing may come from the model of an agent before it is stopped; 0: no limit."),
+    ] = 240.0
+
+
+class ReviewerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """A second model that answers, in the mode confined, some of what you would be asked."""
+
+    enabled: Annotated[bool, Meta(description="Whether a second model decides before you are asked.")] = False
+    model: Annotated[str | None, Meta(description="A model of the same provider (default: that of the session).")] = (
+        None
+    )
 
 
 class EnvironmentSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -142,13 +194,25 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     models: Annotated[
         dict[str, dict[str, Any]], Meta(description="Model facts (context window, price), by model id.")
     ] = {}
+    effort: Annotated[Effort, Meta(description="How much the model thinks before it answers, if it can think.")] = (
+        Effort.DEFAULT
+    )
     language: Annotated[str | None, Meta(description="Language of the answers: a code such as ko, or a name.")] = None
     auto_compact_threshold: Annotated[
         Annotated[float, Meta(gt=0, le=1)] | bool | None,
         Meta(description="Fraction of the context window at which to condense; false: never automatically."),
     ] = None
     completion: Annotated[Completion | None, Meta(description="How a reply without tool calls is interpreted.")] = None
+    mistake_limit: Annotated[
+        Annotated[int, Meta(ge=0)],
+        Meta(description="After how many mistakes of the model in a row you are asked how to continue; 0: never."),
+    ] = 3
+    question_timeout_seconds: Annotated[
+        Annotated[float, Meta(ge=0)],
+        Meta(description="After how many seconds a question of the model takes its first suggestion; 0: never."),
+    ] = 0.0
     permissions: Permissions = Permissions()
+    agents: Annotated[AgentSettings, Meta(description="Agents that the model starts.")] = AgentSettings()
     hooks: Annotated[
         dict[str, list[dict[str, Any]]], Meta(description="Commands to run at an event, by the event's name.")
     ] = {}
@@ -164,6 +228,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         dict[str, dict[str, Any]], Meta(description="Plugin marketplaces by name, each with its source.")
     ] = {}
     sandbox: SandboxSettings = SandboxSettings()
+    reviewer: ReviewerSettings = ReviewerSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     title_by_model: Annotated[
         bool, Meta(description="Whether to ask the model for a session title, in a separate request.")
@@ -185,10 +250,33 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         IntentOverlap,
         Meta(description="What to do when another session works on files of the same intent: split, wait or refuse."),
     ] = "split"
-    theme: Annotated[ThemeName | None, Meta(description="Colours of the terminal UI.")] = None
+    theme: Annotated[
+        str | None,
+        Meta(description=f"Colours of the terminal UI: {', '.join(ThemeName)}, or a file of ~/.robota/themes."),
+    ] = None
     prefers_reduced_motion: Annotated[
         bool, Meta(description="Whether the terminal UI avoids animation: no counting seconds, answers block by block.")
     ] = False
+    notifications: Annotated[
+        NotifyBy,
+        Meta(
+            description="How the terminal UI calls you to a question or an answer while you look elsewhere: desktop (a "
+            "notification where the terminal can show one, otherwise the bell), bell, or off."
+        ),
+    ] = NotifyBy.DESKTOP
+    on_hangup: Annotated[
+        OnHangup,
+        Meta(
+            description="What a conversation does when its terminal is closed: pause, or continue without one (detach)."
+        ),
+    ] = OnHangup.PAUSE
+    detached_idle_minutes: Annotated[
+        float,
+        Meta(
+            ge=0.01,
+            description="After how many minutes without work, question and window a session without a terminal ends.",
+        ),
+    ] = 30.0
     statusline: StatusLineSettings = StatusLineSettings()
     status_line: StatusCommand | None = None
     update_check: UpdateCheck = UpdateCheck()

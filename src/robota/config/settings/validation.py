@@ -13,6 +13,9 @@ from robota.config.settings.schema import Permissions, SandboxSettings, Settings
 
 JsonPath = tuple[str | int, ...]
 
+# Each costs some milliseconds, and nobody reads more; a file with more was not written to be used.
+MAX_FLAWS: Final = 100
+
 # Validated entry by entry, so that one invalid profile does not affect the others.
 MAPS: Final[Mapping[str, Any]] = {
     "providers": Profile,
@@ -60,15 +63,32 @@ class SettingFlaw(msgspec.Struct, frozen=True, kw_only=True):
     kind: FlawKind = FlawKind.WRONG
 
 
+class TooManyFlaws(Exception):
+    """A file has more than `MAX_FLAWS` problems."""
+
+
+class Flaws:
+    """The problems found so far."""
+
+    def __init__(self) -> None:
+        self.found: list[SettingFlaw] = []
+
+    def add(self, flaw: SettingFlaw) -> None:
+        """Add a problem. Raises `TooManyFlaws`."""
+        if len(self.found) >= MAX_FLAWS:
+            raise TooManyFlaws
+        self.found.append(flaw)
+
+
 def checked(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[SettingFlaw]]:
-    """The valid part of `raw`, and the problems of the rest."""
+    """The valid part of `raw`, and the problems of the rest. Raises `TooManyFlaws`."""
     values: dict[str, Any] = {}
-    flaws: list[SettingFlaw] = []
+    flaws = Flaws()
     for name, value in raw.items():
         if value is None:
             continue
         if name not in TYPES:
-            flaws.append(_unknown((name,), TYPES))
+            flaws.add(_unknown((name,), TYPES))
         elif name in MAPS and isinstance(value, dict):
             values[name] = _checked_entries(name, value, flaws)
         else:
@@ -78,7 +98,7 @@ def checked(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[SettingFlaw]]:
                 _note_unknown_fields(sound, RECORDS.get(name), (name,), flaws)
     _check_language(values, flaws)
     _check_allowed_hosts(values, flaws)
-    return values, flaws
+    return values, flaws.found
 
 
 def type_of(path: Sequence[str]) -> Any:
@@ -96,7 +116,7 @@ def _field_type(record: Any, rest: Sequence[str]) -> Any:
     return get_type_hints(record, include_extras=True).get(names.get(rest[0], ""), Any)
 
 
-def _checked_entries(name: str, entries: Mapping[str, Any], flaws: list[SettingFlaw]) -> dict[str, Any]:
+def _checked_entries(name: str, entries: Mapping[str, Any], flaws: Flaws) -> dict[str, Any]:
     kind = MAPS[name]
     sound_entries: dict[str, Any] = {}
     for key, value in entries.items():
@@ -107,7 +127,7 @@ def _checked_entries(name: str, entries: Mapping[str, Any], flaws: list[SettingF
     return sound_entries
 
 
-def _sound_part(value: Any, kind: Any, path: JsonPath, flaws: list[SettingFlaw], *, whole: bool = False) -> Any:
+def _sound_part(value: Any, kind: Any, path: JsonPath, flaws: Flaws, *, whole: bool = False) -> Any:
     """The value without its invalid parts; None if nothing is left. With `whole` it is all or nothing."""
     rest = value
     while True:
@@ -115,7 +135,7 @@ def _sound_part(value: Any, kind: Any, path: JsonPath, flaws: list[SettingFlaw],
             msgspec.convert(rest, kind)
         except msgspec.ValidationError as error:
             error_path = _path_of(error)
-            flaws.append(_flaw(error, (*path, *error_path)))
+            flaws.add(_flaw(error, (*path, *error_path)))
             if not error_path or whole:
                 return None
             rest = _without(rest, error_path)
@@ -152,11 +172,13 @@ def _flaw(error: msgspec.ValidationError, path: JsonPath) -> SettingFlaw:
     return SettingFlaw(path=path, text=f"use one of {', '.join(allowed)}" if allowed else text[:1].lower() + text[1:])
 
 
-def _note_unknown_fields(value: Any, kind: Any, path: JsonPath, flaws: list[SettingFlaw]) -> None:
+def _note_unknown_fields(value: Any, kind: Any, path: JsonPath, flaws: Flaws) -> None:
     if not isinstance(value, dict) or not isinstance(kind, type) or not issubclass(kind, msgspec.Struct):
         return
     field_names = {field.encode_name for field in msgspec.structs.fields(kind)}
-    flaws.extend(_unknown((*path, name), field_names) for name in value if name not in field_names)
+    for name in value:
+        if name not in field_names:
+            flaws.add(_unknown((*path, name), field_names))
 
 
 def _unknown(path: JsonPath, names: Iterable[str]) -> SettingFlaw:
@@ -168,14 +190,14 @@ def _unknown(path: JsonPath, names: Iterable[str]) -> SettingFlaw:
     return SettingFlaw(path=path, text=f"there is no such setting, so it has no effect{hint}", kind=FlawKind.UNKNOWN)
 
 
-def _check_language(values: dict[str, Any], flaws: list[SettingFlaw]) -> None:
+def _check_language(values: dict[str, Any], flaws: Flaws) -> None:
     problem = language_problem(values["language"]) if "language" in values else None
     if problem is not None:
         del values["language"]
-        flaws.append(SettingFlaw(path=("language",), text=problem))
+        flaws.add(SettingFlaw(path=("language",), text=problem))
 
 
-def _check_allowed_hosts(values: dict[str, Any], flaws: list[SettingFlaw]) -> None:
+def _check_allowed_hosts(values: dict[str, Any], flaws: Flaws) -> None:
     sandbox = values.get("sandbox", {})
     if not sandbox.get("allowedHosts"):
         return
@@ -187,7 +209,7 @@ def _check_allowed_hosts(values: dict[str, Any], flaws: list[SettingFlaw]) -> No
         try:
             allowed_host(text)
         except NoHost as problem:
-            flaws.append(SettingFlaw(path=("sandbox", "allowedHosts", index), text=str(problem)))
+            flaws.add(SettingFlaw(path=("sandbox", "allowedHosts", index), text=str(problem)))
         else:
             sound.append(text)
     values["sandbox"] = {**sandbox, "allowedHosts": sound}

@@ -50,7 +50,9 @@ CLAUDE_TAKEN: Final = frozenset(
     }
 )
 CLAUDE_NAMED: Final = frozenset({"apiKeyHelper", "sandbox", "statusLine", "enableAllProjectMcpServers"})
-CLAUDE_PERMISSIONS: Final = frozenset({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"})
+CLAUDE_PERMISSIONS: Final = frozenset(
+    {"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode", "additionalDirectories"}
+)
 
 
 class AdmittedSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +75,7 @@ def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> Admitted
         elif is_known and key in AFTER_TRUST and not trusted:
             untrusted.append(key)
         else:
-            _put(accepted, key, value)
+            _set_value(accepted, key, value)
     return AdmittedSettings(raw=accepted, never=tuple(never), untrusted=tuple(untrusted))
 
 
@@ -99,7 +101,7 @@ def _of_claude(raw: Mapping[str, Any]) -> dict[str, Any]:
     return taken
 
 
-def _put(accepted: dict[str, Any], key: KeyPath, value: Any) -> None:
+def _set_value(accepted: dict[str, Any], key: KeyPath, value: Any) -> None:
     if len(key) == 1:
         accepted[key[0]] = value
     else:

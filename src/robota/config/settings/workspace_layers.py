@@ -120,7 +120,7 @@ def _untrusted_lines(trust: Trust, kept_out: list[tuple[str, AdmittedSettings]])
 
 
 def _names(keys: tuple[KeyPath, ...]) -> str:
-    return ", ".join(single_line(join_key(key)) for key in keys)
+    return _some([single_line(join_key(key)) for key in keys])
 
 
 def _some(names: list[str]) -> str:

@@ -106,9 +106,9 @@ def changes(trust: Trust, env: Mapping[str, str]) -> list[ChangedPart]:
 
 
 def _answer(root: Path, workspaces: Mapping[str, Agreement]) -> Agreement | None:
-    """What was said about this directory, or about the same one in the repository that it is a worktree of.
+    """The answer about this directory, or about the same one in the repository that it is a worktree of.
 
-    Either way it holds for exactly the content that was shown.
+    Either way it applies to exactly the content that was shown.
     """
     answer = workspaces.get(_key(root))
     if answer is None and workspaces:

@@ -128,12 +128,12 @@ def put_agreement(
         # By digest, so that a later change can be shown as a diff.
         if part.data is not None and not (user_directory(env) / CONTENTS / part.digest).exists():
             files.write(f"{CONTENTS}/{part.digest}", part.data)
-    _put(files, subject, key, agreement, env)
+    _set_agreement(files, subject, key, agreement, env)
 
 
 def drop_agreement(files: Transaction, subject: AgreementKind, key: str, env: Mapping[str, str]) -> bool:
     """Delete an agreement with the other changes of a transaction. False if there was none. Raises `ConfigError`."""
-    return _put(files, subject, key, None, env)
+    return _set_agreement(files, subject, key, None, env)
 
 
 def changed_parts(before: Mapping[str, str], now: Iterable[Part], env: Mapping[str, str]) -> list[ChangedPart]:
@@ -165,7 +165,7 @@ def digest_of_parts(parts: Iterable[Part]) -> str:
     return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _put(
+def _set_agreement(
     files: Transaction, subject: AgreementKind, key: str, agreement: Agreement | None, env: Mapping[str, str]
 ) -> bool:
     """Set or delete an agreement; returns whether there was one."""

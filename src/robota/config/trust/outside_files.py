@@ -43,11 +43,11 @@ class OutsideFileAnswers:
         answer = self._newest(path)
         if answer is None or answer.said == "no":
             return None
-        return next(iter(changed_parts(answer.parts, (_part(path, data),), self._env)), None)
+        return next(iter(changed_parts(answer.parts, (_part_of_file(path, data),), self._env)), None)
 
     def remember(self, answer: Literal["yes", "no"], path: str, data: bytes, now_ms: int) -> None:
         """Store an answer. Raises `ConfigError`, and then stores nothing."""
-        part = _part(path, data)
+        part = _part_of_file(path, data)
         agreement = Agreement(said=answer, digest=part.digest, given_ms=now_ms, parts={path: part.digest})
         try:
             agree(AgreementKind.OUTSIDE_FILE, _key(self._root, path), agreement, (part,), self._env)
@@ -73,7 +73,7 @@ class OutsideFileAnswers:
         return answer
 
 
-def _part(path: str, data: bytes) -> Part:
+def _part_of_file(path: str, data: bytes) -> Part:
     return Part(name=path, digest=_digest(data), data=data)
 
 

@@ -23,10 +23,9 @@ from robota.config.trust.lock_file import (
     digest_of_parts,
     lock_path,
 )
-from robota.config.trust.sources import snapshot_of_tree
+from robota.config.trust.sources import SKILL_HOLDERS, snapshot_of_tree
 
 KEY: Final = "own"
-HOLDERS: Final = (".claude", ".agents", ".gemini", ".roo", ".opencode", ".cursor")
 KINDS: Final = ("agents", "commands", "hooks", "output-styles", "prompts", "skills")
 
 
@@ -56,7 +55,7 @@ def note_own(parts: tuple[Part, ...], env: Mapping[str, str], now_ms: int) -> No
 
 def _files(env: Mapping[str, str]) -> Iterator[Part]:
     home = known_home(env)
-    holders = (user_directory(env), *(() if home is None else (home / name for name in HOLDERS)))
+    holders = (user_directory(env), *(() if home is None else (home / name for name in SKILL_HOLDERS[1:])))
     for directory in (holder / kind for holder in holders for kind in KINDS):
         if directory.is_dir():
             for source in snapshot_of_tree(directory).sources:

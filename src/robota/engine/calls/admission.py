@@ -1,13 +1,10 @@
 """The stages before a call runs: validation, mode, repetition guard, pre-hooks, policy, approval."""
 
 import asyncio
-import json
 import os
-from collections import deque
 from collections.abc import Mapping
-from enum import Enum
 from functools import cached_property
-from hashlib import sha256
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
@@ -22,6 +19,7 @@ from robota.contracts.tool import (
     Preview,
     ToolCall,
     ToolError,
+    ToolGroup,
     Touches,
     shown_reason,
 )
@@ -38,25 +36,31 @@ from robota.engine.calls.call_stopped import (
     mistake,
     not_logged,
 )
+from robota.engine.calls.repetition import Repetition, RepetitionGuard
+from robota.engine.model.system_prompt import offered_specs
 from robota.engine.record.rows import StreamingRow
+from robota.engine.runtime.rights import denials_of, grants_of, narrowest_mode, refusal, strictest
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.errors import ArtifactMissing
 from robota.log.kinds.calls import VerdictRecord
 from robota.protocol.asks.answer import Reject
 from robota.protocol.asks.ask import QuestionAsk
+from robota.protocol.conversation import ImageSource
 from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
+from robota.text.did_you_mean import what_there_is
 from robota.workspace.problems import FileProblem
 
 if TYPE_CHECKING:
     from robota.engine.calls.approval import Approval, ChangedCall
-
+    from robota.engine.calls.confining import UnapprovedCommands
+    from robota.workspace.confinement import Confined, Confinement
+    from robota.workspace.entry_files.entry import PinnedFile
 
 # A command that has printed something and still runs after this time can be ended by a client.
 OUTPUT_ASK_SECONDS: Final = 1.0
-NOT_KEPT: Final = "(not saved: the session log cannot be written)"
-LONGEST_CYCLE: Final = 4
 NO_HOOKS: Final = Proceed()
+GO_ON: Final = "Nothing was run. Continue without this call."
 
 
 class CallContext:
@@ -68,6 +72,9 @@ class CallContext:
         self._output: StreamingRow | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._asked: Message | None = None
+        self.confined: Confined | None = None  # for a command that nobody approves
+        self.turn: FileIO | None = None  # as long as something refers to it, no other such command runs here
+        self.pinned: tuple[PinnedFile, ...] = ()  # what it must find as it was when a rule allowed it
 
     @property
     def cwd(self) -> Path:
@@ -82,7 +89,6 @@ class CallContext:
         return self._runtime.services.files.for_call()
 
     def stamps(self) -> Mapping[str, tuple[int, ...]]:
-        """The stamps of the files that the call has read for the model or written."""
         return self.files.stamps() if "files" in self.__dict__ else {}
 
     @property
@@ -103,14 +109,13 @@ class CallContext:
 
     @property
     def shown_output(self) -> str:
-        """The output streamed so far."""
         return "" if self._output is None else self._output.text
 
-    def keep(self, data: bytes) -> str:
-        return self._runtime.journal.keep(data) or NOT_KEPT
+    def keep(self, data: bytes) -> str | None:
+        return self._runtime.journal.keep(data)
 
-    async def keep_file(self, path: Path) -> str:
-        return await self._runtime.journal.keep_file(path) or NOT_KEPT
+    async def keep_file(self, path: Path) -> str | None:
+        return await self._runtime.journal.keep_file(path)
 
     def kept(self, name: str) -> Path:
         try:
@@ -159,7 +164,7 @@ class PendingCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that may run as prepared. `feedback` is the text of the user's approval.
+    """A call that may run as prepared. `feedback` and `images` come with the user's approval.
 
     `hook_context` is what hooks add to the result. `is_shown` says that the row of the call shows it as it will run,
     and not as it was before the user changed it. `only_undoable` is its result if no checkpoint could be saved.
@@ -170,6 +175,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     prepared: Prepared
     context: CallContext
     feedback: str = ""
+    images: tuple[ImageSource, ...] = ()
     hook_context: str = ""
     is_shown: bool = True
     only_undoable: str = ""
@@ -181,7 +187,7 @@ class Admission:
     def __init__(self, runtime: TaskRuntime) -> None:
         self._runtime = runtime
         self._tools = {name: tool for tool in runtime.services.tools.all for name in (tool.name, *tool.aliases)}
-        self.repetition = RepetitionGuard(runtime.options.mistake_limit)
+        self.repetition = RepetitionGuard(runtime.options.settings.mistake_limit)
 
     @cached_property
     def _approval(self) -> "Approval":
@@ -190,11 +196,19 @@ class Admission:
 
         return Approval(self._runtime)
 
+    @cached_property
+    def unapproved(self) -> "UnapprovedCommands":
+        """The commands that run because they are confined."""
+        # Imported with the first of them.
+        from robota.engine.calls.confining import UnapprovedCommands
+
+        return UnapprovedCommands(self._runtime)
+
     def tool(self, name: str) -> AnyTool | None:
         return self._tools.get(name)
 
     def resolve_redirect(self, call: ToolCall) -> ToolCall:
-        """The call that a redirecting tool stands for, or the call itself. Bad arguments are reported later."""
+        """The call to which a redirecting tool redirects, or the call itself. Bad arguments are reported later."""
         tool = self._tools.get(call.name)
         if tool is None or tool.redirect is None or call.problem is not None:
             return call
@@ -204,12 +218,15 @@ class Admission:
             return call
         return msgspec.structs.replace(call, name=other.name, input=other.input)
 
-    async def admit(self, call: ToolCall, *, remark: str = "") -> Admitted:
-        """Take the call through all stages. `remark` precedes the reason if the user has to be asked."""
+    async def admit(self, call: ToolCall, *, remark: str = "", needs_approval: bool = False) -> Admitted:
+        """Take the call through all stages. `remark` precedes the reason if the user has to be asked.
+
+        With `needs_approval`, a command is not allowed because it is confined.
+        """
         tool, params = self._read(call)
-        refusal = self._runtime.services.modes.allows(tool, self._runtime.mode, tool.touches(params))
-        if refusal is not None:
-            raise CallStopped("error", refusal)
+        refused = refusal(self._runtime, tool, tool.touches(params))
+        if refused is not None:
+            raise CallStopped("error", refused)
         await self._guard_repetition(call)
         hooks = await run_pre_hooks(self._runtime, tool, call) if self._runtime.services.hooks.before else NO_HOOKS
         context = CallContext(self._runtime, call.id)
@@ -217,7 +234,8 @@ class Admission:
         if hooks.input is not None:
             pending = self._with_input(pending, hooks.input, "A hook")
         self._require_log(tool)
-        verdict, pending = await self._decide(pending)
+        verdict, pending = await self._decide(pending, needs_approval=needs_approval)
+        pending.context.pinned = verdict.pinned
         admitted = await self._prepare(pending)
         if verdict.decision is Decision.ALLOW and not self._runtime.has_approval_answer(call.id):
             self._show(pending.call, admitted.prepared.preview)
@@ -232,10 +250,11 @@ class Admission:
 
         tool, call, hooks = pending.tool, pending.call, pending.hooks
         match await self._approval.ask(tool, call, admitted.prepared, verdict, hooks.refusal):
-            case ApprovedCall(prepared=prepared, feedback=feedback):
+            case ApprovedCall(prepared=prepared, feedback=feedback, images=images):
                 await self._confirm(tool, call)
                 feedback = "\n".join(part for part in (admitted.feedback, feedback) if part)
                 is_shown = admitted.is_shown and prepared is admitted.prepared
+                admitted = msgspec.structs.replace(admitted, images=(*admitted.images, *images))
                 return msgspec.structs.replace(admitted, prepared=prepared, feedback=feedback, is_shown=is_shown)
             case ChangedCall() as changed:
                 return await self._admit_changed(pending, changed)
@@ -254,8 +273,10 @@ class Admission:
             raise mistake(call.problem)
         tool = self._tools.get(call.name)
         if tool is None:
-            names = ", ".join(tool.name for tool in self._runtime.services.tools.all)
-            raise mistake(f"There is no tool {call.name!r}. The tools are: {names}.")
+            names = [spec.name for spec in offered_specs(self._runtime)]
+            searched = [name for name, tool in self._tools.items() if tool.group is ToolGroup.MCP]
+            instead = what_there_is(call.name, names, (*names, *searched))
+            raise mistake(f"There is no tool {call.name!r}. Nothing was run. {instead}")
         try:
             return tool, tool.decode(call.input)
         except BadArguments as error:
@@ -265,7 +286,7 @@ class Admission:
         repetition = self.repetition.count(call.name, call.input)
         if repetition is None:
             return
-        from robota.engine.calls.repeated_call import answer_repetition
+        from robota.engine.calls.repetition import answer_repetition
 
         # Unattended, the ask is what ends the run, so it comes only with the last repetition. A subtask is not asked
         # about: it ends, and its parent goes on.
@@ -284,10 +305,10 @@ class Admission:
         try:
             params = tool.decode(changed)
         except BadArguments as error:
-            raise CallStopped("denied", f"{who} changed the input, and the new input is invalid: {error}") from error
-        refusal = self._runtime.services.modes.allows(tool, self._runtime.mode, tool.touches(params))
-        if refusal is not None:
-            raise CallStopped("denied", f"{who} changed the input, and the new input is not allowed: {refusal}")
+            raise CallStopped("denied", f"{who} changed the input, and it is invalid. {GO_ON} {error}") from error
+        refused = refusal(self._runtime, tool, tool.touches(params))
+        if refused is not None:
+            raise CallStopped("denied", f"{who} changed the input, and that is not allowed. {GO_ON} {refused}")
         call = msgspec.structs.replace(pending.call, input=changed)
         return msgspec.structs.replace(pending, call=call, params=params)
 
@@ -296,17 +317,23 @@ class Admission:
         if trouble is not None and tool.changes_something:
             raise CallStopped("denied", not_logged(trouble))
 
-    async def _decide(self, pending: PendingCall) -> tuple[Verdict, PendingCall]:
+    async def _decide(self, pending: PendingCall, *, needs_approval: bool) -> tuple[Verdict, PendingCall]:
         """The verdict of policy and hooks, recorded, and the call as PermissionRequest hooks changed it."""
         runtime, call_id = self._runtime, pending.call.id
         verdict = self._judge(pending)
+        if verdict.decision is Decision.ASK and self._may_be_confined(pending, verdict):
+            verdict = await self._judge_confined(pending, needs_approval=needs_approval)
         if pending.hooks is not NO_HOOKS:
             verdict = with_hooks(verdict, pending.hooks)
         if runtime.was_typed(call_id) and verdict.decision is Decision.ASK and pending.hooks.input is None:
             verdict = Verdict(decision=Decision.ALLOW, reason="The user typed this command.")
         if verdict.decision is Decision.ASK:
             verdict, pending = await self._permission_hooks(pending, verdict)
-        following = NextStep.IN_PLAN_MODE if runtime.permission_mode is PermissionMode.PLAN else NextStep.BY_RULE
+        if verdict.decision is Decision.ASK and runtime.options.settings.reviewer.enabled and not needs_approval:
+            from robota.engine.calls.reviewing import reviewed
+
+            verdict = await reviewed(runtime, pending.call, self._subject(pending), pending.hooks.ask_reason, verdict)
+        following = NextStep.IN_PLAN_MODE if narrowest_mode(runtime) is PermissionMode.PLAN else NextStep.BY_RULE
         can_be_answered = runtime.options.launch.attended or runtime.has_approval_answer(call_id)
         if verdict.decision is Decision.ASK and not can_be_answered:
             verdict, following = self._decline(verdict, pending), NextStep.NOBODY_THERE
@@ -318,14 +345,35 @@ class Admission:
             raise CallStopped("denied", verdict.reason, message)
         return verdict, pending
 
-    def _judge(self, pending: PendingCall) -> Verdict:
+    def _may_be_confined(self, pending: PendingCall, verdict: Verdict) -> bool:
+        """Whether a proof of confinement could answer the question. What a hook or a rule asks, it cannot."""
+        is_confined_mode = self._runtime.permission_mode is PermissionMode.CONFINED
+        return (
+            is_confined_mode
+            and pending.tool.confines
+            and not is_asked_by_rule(verdict)
+            and pending.hooks.ask_reason is None
+        )
+
+    async def _judge_confined(self, pending: PendingCall, *, needs_approval: bool) -> Verdict:
+        """The verdict with the proof, which the call then runs with, or with what is missing for it."""
+        if needs_approval:
+            return self._judge(pending, self.unapproved.not_asked_for())
+        touches = pending.tool.touches(pending.params)
+        turn = await self.unapproved.turn(pending.tool, touches)
+        proof = await self.unapproved.proof(pending.tool, pending.call, touches)
+        verdict = self._judge(pending, proof)
+        if verdict.decision is Decision.ALLOW:
+            pending.context.confined, pending.context.turn = self.unapproved.proven(proof), turn
+        return verdict
+
+    def _judge(self, pending: PendingCall, proof: "Confinement | None" = None) -> Verdict:
         """The verdict of policy. A bug in policy is a denial, because nobody allowed the call."""
         runtime = self._runtime
         try:
-            grants = (*runtime.grants, *runtime.turn_grants)
-            return runtime.services.policy.judge(
-                self._subject(pending), runtime.permission_mode, grants, runtime.turn_denials
-            )
+            subject, grants, denials = self._subject(pending), grants_of(runtime), denials_of(runtime)
+            judge = runtime.services.policy.judge
+            return strictest(runtime, lambda mode: judge(subject, mode, grants, denials, proof))
         except Exception as error:  # noqa: BLE001 - it must not end the task
             return _not_judged(error)
 
@@ -383,7 +431,7 @@ class Admission:
     async def _admit_changed(self, pending: PendingCall, change: "ChangedCall") -> Admitted:
         """Admit the input that the user wrote instead. What is denied stays denied; the model learns what ran.
 
-        If hooks want approval of the new input for a reason that the user has not seen, the user is asked once more.
+        If hooks want approval of the new input for a reason that the user has not seen, the user is asked again.
         """
         seen_reason, tool = pending.hooks.ask_reason, self._tools[change.tool]
         call = msgspec.structs.replace(pending.call, name=tool.name)
@@ -396,8 +444,9 @@ class Admission:
         verdict = self._judge(pending)
         if verdict.decision is Decision.DENY:
             raise CallStopped("denied", verdict.reason, denied(verdict.reason, NextStep.BY_RULE))
+        context.pinned = verdict.pinned
         prepared = await self._prepare(pending)
-        admitted = msgspec.structs.replace(prepared, feedback=change.note, is_shown=False)
+        admitted = msgspec.structs.replace(prepared, feedback=change.note, images=change.images, is_shown=False)
         if hooks.ask_reason in (None, seen_reason):
             await self._confirm(pending.tool, pending.call)
             return admitted
@@ -423,7 +472,7 @@ class Admission:
             is_mistake = isinstance(error, BadArguments)  # whatever it is, nobody is asked about a call that cannot run
             raise CallStopped("error", shown_reason(error), str(error), is_mistake=is_mistake) from error
         except Exception as error:
-            raise CallStopped("error", f"{tool.name} failed: {type(error).__name__}: {error}") from error
+            raise CallStopped("error", f"{tool.name} failed: {cause_of(error)}") from error
         return Admitted(
             tool=tool,
             call=pending.call,
@@ -431,55 +480,6 @@ class Admission:
             context=pending.context,
             only_undoable=pending.hooks.only_undoable,
         )
-
-
-class Repetition(Enum):
-    """What happens to a repeated call, from the first time over the limit to the third."""
-
-    REFUSED = 1
-    WARNED = 2
-    STOPPED = 3
-
-
-class RepetitionGuard:
-    """Detects a model that loops: one call over and over, or a short cycle of calls.
-
-    `limit` identical calls in a row pass, and four times as many rounds of a cycle. Each call after that is refused,
-    the second time with a warning; the third time the task has to stop, unless many other calls came between.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self.forget()
-
-    def forget(self) -> None:
-        """Start counting again, as after a prompt of the user."""
-        self._recent: deque[bytes] = deque(maxlen=LONGEST_CYCLE)
-        self._matches = dict.fromkeys(range(1, LONGEST_CYCLE + 1), 0)
-        self._refusals = 0
-        self._passed = 0
-
-    def count(self, name: str, arguments: dict[str, Any]) -> Repetition | None:
-        """Count the call; the consequence if it is one too many."""
-        if self._limit <= 0:
-            return None
-        key = sha256(f"{name}:{json.dumps(arguments, sort_keys=True, default=str)}".encode("utf-8", "replace")).digest()
-        recent = self._recent
-        for length in self._matches:
-            is_match = len(recent) >= length and recent[-length] == key
-            self._matches[length] = self._matches[length] + 1 if is_match else 0
-        recent.append(key)
-        rounds = 4 * self._limit
-        if self._matches[1] < self._limit and all(
-            matches < length * (rounds - 1) for length, matches in self._matches.items() if length > 1
-        ):
-            self._passed += 1
-            if self._passed > rounds:
-                self._refusals = 0
-            return None
-        self._passed = 0
-        self._refusals += 1
-        return Repetition(min(self._refusals, Repetition.STOPPED.value))
 
 
 def _not_judged(error: Exception) -> Verdict:
@@ -495,6 +495,6 @@ def _with_real_paths(touches: Touches, context: CallContext) -> Touches:
 
 def _real_path(path: str, context: CallContext) -> str:
     try:
-        return str(context.files.resolve(path))
+        return str(context.files.holding(path).resolve(path))
     except FileProblem:  # the tool will refuse it, but policy should still see the target
         return os.path.realpath(context.cwd / path)

@@ -18,8 +18,17 @@ from robota.protocol.asks.answer import (
     Reject,
     Say,
 )
-from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, JudgedPart, OfferedRules
+from robota.protocol.asks.ask import (
+    ApprovalAsk,
+    ApprovalVerdict,
+    CallSubject,
+    EditableField,
+    JudgedPart,
+    OfferedRules,
+    UnseenLines,
+)
 from robota.protocol.asks.seed import SeedAsk, view_in
+from robota.protocol.conversation import AssistantTurn, ImageSource, ToolUseBlock, image_blocks
 from robota.protocol.events import Notice
 from robota.protocol.views import DiffView, TextView
 from robota.text.visible import visible_with_warnings
@@ -32,10 +41,11 @@ REJECTED: Final = (
 
 
 class ApprovedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The call may run as prepared; `feedback` is the text of the approval."""
+    """The call may run as prepared; `feedback` and `images` come with the approval."""
 
     prepared: Prepared
     feedback: str = ""
+    images: tuple[ImageSource, ...] = ()
 
 
 class ChangedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +54,7 @@ class ChangedCall(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     input: dict[str, Any]
     note: str
+    images: tuple[ImageSource, ...] = ()
 
 
 class Approval:
@@ -55,13 +66,14 @@ class Approval:
     async def ask(
         self, tool: AnyTool, call: ToolCall, prepared: Prepared, verdict: Verdict, refusal: str
     ) -> ApprovedCall | ChangedCall:
-        """Ask. A rejection raises `CallStopped` and skips the rest of the reply; `refusal` is told to the model."""
+        """Ask the user. A rejection raises `CallStopped` and skips the rest of the reply; the model gets `refusal`."""
         preview, title = prepared.preview, call_title(tool, call.name, call.input)
         shown = visible_with_warnings(preview.text)
         is_command = preview.ask == "command"
         seed = SeedAsk(preview.ask, shown.text if is_command else preview.text)
         asked = ApprovalAsk(
             title=title,
+            subject=self._subject(call),
             view=view_in(seed) if is_command or preview.view is None else preview.view,
             verdict=_explained(verdict, shown.warnings),
             editable=_editable(tool, call),
@@ -74,14 +86,14 @@ class Approval:
                 if preview.unseen is not None:
                     await self._ask_about_hidden_lines(preview.unseen, call, title)
                 self._grant(answer, verdict)
-                return ApprovedCall(prepared=prepared, feedback=answer.text)
+                return ApprovedCall(prepared=prepared, feedback=answer.text, images=_images_in(answer))
             case ApproveEdited():
                 changed = {asked.editable.name: answer.edited} if asked.editable is not None else {}
-                return _changed(tool.name, {**call.input, **changed})
+                return _changed(tool.name, {**call.input, **changed}, answer)
             case ApproveInput():
-                return _changed(tool.name, answer.input)
+                return _changed(tool.name, answer.input, answer)
             case ApproveHunks():
-                return _with_chosen_hunks(prepared, answer.hunks)
+                return _with_chosen_hunks(prepared, answer)
             case Reject() | Say():
                 raise self._stopped(answer, refusal)
             case never:
@@ -94,6 +106,7 @@ class Approval:
         reason = f"{unseen.lines:,} changed lines were too many to show.{where}"
         asked = ApprovalAsk(
             title=f"{title}: the part that was not shown",
+            subject=UnseenLines(lines=unseen.lines),
             view=TextView(text=reason),
             verdict=ApprovalVerdict(reason=reason, rule="unseen"),
         )
@@ -102,12 +115,20 @@ class Approval:
             raise self._stopped(answer)
         self._show_feedback(answer)
 
+    def _subject(self, call: ToolCall) -> CallSubject:
+        """The call. A client knows what the model wrote, and must see what a hook or a second try has made of it."""
+        replies = (turn for turn in reversed(self._runtime.history.turns) if isinstance(turn, AssistantTurn))
+        blocks = (block for turn in replies for block in turn.content if isinstance(block, ToolUseBlock))
+        written = next((block for block in blocks if block.id == call.id), None)
+        is_as_written = written is not None and (written.name, written.input) == (call.name, call.input)
+        return CallSubject() if is_as_written else CallSubject(tool=call.name, input=call.input)
+
     def _stopped(self, answer: Answer, refusal: str = "") -> CallStopped:
         self._show_feedback(answer)
         following = NextStep.WITH_FEEDBACK if answer.text else NextStep.BY_USER
         denial = denied(answer.text or REJECTED_BY_USER, following, "the user") if answer.text or not refusal else ""
         message = "\n".join(part for part in (refusal, denial) if part)
-        return CallStopped("denied", "The user rejected it.", message, skips_rest=REJECTED)
+        return CallStopped("denied", "The user rejected it.", message, skips_rest=REJECTED, images=_images_in(answer))
 
     def _show_feedback(self, answer: Answer) -> None:
         if answer.has_words:
@@ -120,37 +141,40 @@ class Approval:
         if not rules:
             return
         self._runtime.grants.extend(rules)
-        if answer.grant_scope is not GrantScope.SESSION:
-            problem = self._save_rules(answer.grant_scope, rules)
-            if problem:
-                self._runtime.bus.emit(Notice(level="warning", text=problem))
+        problem = self._save_rules(answer.grant_scope, rules)
+        if problem:
+            self._runtime.bus.emit(Notice(level="warning", text=problem))
 
     def _save_rules(self, scope: GrantScope, rules: list[str]) -> str:
-        """Save the rules to the settings; returns what went wrong. They hold for the session in any case."""
+        """Note the rules, or save them; returns what went wrong. They hold for the session in any case."""
         try:
             return self._runtime.services.policy.remember(scope, rules)
         except Exception as error:  # noqa: BLE001 - what was approved is approved
             return f"The rules apply to this session but could not be saved: {describe(error)}"
 
 
-def _with_chosen_hunks(prepared: Prepared, chosen: tuple[int, ...]) -> ApprovedCall:
+def _with_chosen_hunks(prepared: Prepared, answer: ApproveHunks) -> ApprovedCall:
     """The call with only the hunks that the user chose."""
-    view = prepared.preview.view
+    view, chosen = prepared.preview.view, answer.hunks
     if prepared.with_hunks is None or not isinstance(view, DiffView):
         message = denied(ONE_PIECE, NextStep.BY_USER, "the user")
         raise CallStopped("denied", "The user chose hunks of a change that has no hunks.", message)
     kept = sum(number in chosen for number in range(len(view.hunks)))
     note = f"The user approved {kept} of {len(view.hunks)} hunks; only those were written. Read the file again."
     try:
-        return ApprovedCall(prepared=prepared.with_hunks(chosen), feedback=note)
+        return ApprovedCall(prepared=prepared.with_hunks(chosen), feedback=note, images=_images_in(answer))
     except REPORTED_TO_MODEL as error:
         raise CallStopped("error", str(error)) from error
 
 
-def _changed(tool: str, changed: dict[str, Any]) -> ChangedCall:
+def _images_in(answer: Answer) -> tuple[ImageSource, ...]:
+    return tuple(block.source for block in image_blocks(answer.images))
+
+
+def _changed(tool: str, changed: dict[str, Any], answer: Answer) -> ChangedCall:
     shown = msgspec.json.encode(changed).decode()
     note = f"The user changed the input before approving it. {tool} ran with {shown}"
-    return ChangedCall(tool=tool, input=changed, note=note)
+    return ChangedCall(tool=tool, input=changed, note=note, images=_images_in(answer))
 
 
 def _editable(tool: AnyTool, call: ToolCall) -> EditableField | None:
@@ -176,4 +200,6 @@ def _explained(verdict: Verdict, warnings: tuple[str, ...]) -> ApprovalVerdict:
         ),
         suggestions=tuple(OfferedRules(rules=each.rules, covers=each.covers) for each in verdict.suggestions),
         warnings=warnings,
+        no_rule=verdict.no_rule if not verdict.suggestions else "",
+        changed=verdict.changed,
     )

@@ -1,9 +1,9 @@
-"""What hooks say about a call before it runs: the pre-hooks, and their effect on policy's verdict."""
+"""What hooks say about a call: before it runs, with the effect on policy's verdict, and about its result."""
 
 import msgspec
 
-from robota.contracts.hook import BlockCall, Halt, Proceed
-from robota.contracts.tool import AnyTool, ToolCall
+from robota.contracts.hook import BlockCall, CompletedCall, Halt, Proceed
+from robota.contracts.tool import AnyTool, ToolCall, ToolResult
 from robota.contracts.verdict import Decision, Verdict
 from robota.engine.calls.call_stopped import CallStopped, NextStep, TaskHalted, denied
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -32,6 +32,18 @@ async def run_pre_hooks(runtime: TaskRuntime, tool: AnyTool, call: ToolCall, *, 
             only_undoable=merged.only_undoable or outcome.only_undoable,
         )
     return merged
+
+
+async def run_post_hooks(runtime: TaskRuntime, ran: CompletedCall) -> tuple[ToolResult, str | None]:
+    """Run the post-hooks; returns the result as they leave it, and why the task must stop, if one wants that."""
+    halted: str | None = None
+    for hook in runtime.services.hooks.after:
+        outcome = await hook.after_tool(ran, runtime.hook_context)
+        if isinstance(outcome, Halt):
+            halted = halted or outcome.reason
+            outcome = outcome.result or ran.result
+        ran = msgspec.structs.replace(ran, result=outcome)
+    return ran.result, halted
 
 
 def stopped_by_hook(block: BlockCall) -> CallStopped:

@@ -3,11 +3,12 @@
 from enum import StrEnum
 from typing import Final
 
+from robota.protocol.conversation import ImageSource
 from robota.workspace.problems import shortage_behind
 
 HALTED: Final = "Skipped, because a hook stopped the task."
-A_BUG: Final = "This is a bug in Robota; the same call would fail again, so try another way."
-LONGEST_ERROR: Final = 300
+A_BUG: Final = "This is a bug in Robota; the same call would fail again. Try another way."
+MAX_ERROR_LENGTH: Final = 300
 
 
 class NextStep(StrEnum):
@@ -18,8 +19,8 @@ class NextStep(StrEnum):
         "not do and why."
     )
     IN_PLAN_MODE = (
-        "Nothing was run. In plan mode you can still read files, search, and run read-only commands. Make this change "
-        "part of the plan that you present."
+        "Nothing was run. In plan mode you can still read files, search, and run read-only commands. Describe this "
+        "change in your plan or report instead."
     )
     NOBODY_THERE = (
         "Calls that need no approval, such as reading and searching, still work. Do not work around it: continue with "
@@ -39,11 +40,18 @@ class NextStep(StrEnum):
 class CallStopped(Exception):
     """A stage stopped the call. `message` is for the model, `reason` for the user.
 
-    `skips_rest` is why the later calls of the same reply are skipped, if they are.
+    `skips_rest` is why the later calls of the same reply are skipped, if they are. `images` are for the model, too.
     """
 
     def __init__(
-        self, status: str, reason: str, message: str = "", *, is_mistake: bool = False, skips_rest: str | None = None
+        self,
+        status: str,
+        reason: str,
+        message: str = "",
+        *,
+        is_mistake: bool = False,
+        skips_rest: str | None = None,
+        images: tuple[ImageSource, ...] = (),
     ) -> None:
         super().__init__(reason)
         self.status = status
@@ -51,6 +59,7 @@ class CallStopped(Exception):
         self.message = message or reason
         self.is_mistake = is_mistake
         self.skips_rest = skips_rest
+        self.images = images
 
     @property
     def is_shown_as_error(self) -> bool:
@@ -85,18 +94,22 @@ def denied(reason: str, following: NextStep, by: str = "") -> str:
 
 
 def mistake(message: str) -> CallStopped:
-    """The model made a call that cannot be understood; the result tells it what is wrong."""
+    """The call is malformed; its result tells the model what is wrong."""
     return CallStopped("error", message, is_mistake=True)
 
 
 def not_logged(trouble: str) -> str:
     """Why a call that changes something is refused while the log cannot be written."""
-    return f"Nothing can be changed while the session log cannot be written: {trouble}"
+    why = trouble.rstrip(".")
+    return (
+        f"Nothing can be changed while the session log cannot be written: {why}. Read and search only, and tell the "
+        "user."
+    )
 
 
 def describe(error: Exception) -> str:
     """An unexpected error in a few words."""
-    return f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
+    return f"{type(error).__name__}: {error}"[:MAX_ERROR_LENGTH]
 
 
 def cause_of(error: Exception) -> str:

@@ -14,7 +14,8 @@ from typing import Final, assert_never
 
 import msgspec
 
-from robota.contracts.hook import CompletedCall, Halt
+from robota.contracts.agent import AgentControl
+from robota.contracts.hook import CompletedCall
 from robota.contracts.tool import (
     REPORTED_TO_MODEL,
     Alternative,
@@ -23,6 +24,7 @@ from robota.contracts.tool import (
     Control,
     Delegate,
     Plan,
+    PresentPlan,
     Question,
     Remember,
     ToolCall,
@@ -33,6 +35,7 @@ from robota.contracts.tool import (
     shown_reason,
 )
 from robota.engine.calls.admission import Admission, Admitted
+from robota.engine.calls.call_hooks import run_post_hooks
 from robota.engine.calls.call_stopped import (
     HALTED,
     CallStopped,
@@ -41,7 +44,7 @@ from robota.engine.calls.call_stopped import (
     halted_by_hook,
     not_logged,
 )
-from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.engine.runtime.task_runtime import ASKED_ENOUGH, TaskRuntime
 from robota.log.kinds.calls import FileStampsRecord, ToolEndRecord, ToolStartRecord
 from robota.log.replay.context import interrupted_result
 from robota.protocol.calls import CallPurpose
@@ -50,12 +53,12 @@ from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart
 from robota.protocol.views import DiffsView, DiffView, TerminalView, TextView, View
 
 PARALLEL_READS: Final = 5
-RESULT_CHARACTERS: Final = 100_000
 ERROR_CHARACTERS: Final = 500
 # How much the log keeps of a view that cannot be rebuilt from the rows: of a text, and of any other view.
 LOGGED_TEXT_CHARACTERS: Final = 2_000
 LOGGED_VIEW_CHARACTERS: Final = 32_000
 TIMED_OUT: Final = "{} was stopped after {:g} s, before it had a result. Narrow the call, for example to fewer files."
+FIND_ANOTHER_WAY: Final = "Find a way that works in the sandbox, or report what could not be done."
 EMPTY_RESULT: Final = "(the tool returned nothing)"
 UNKNOWN_ARGUMENTS: Final = "[This tool does not have the parameters {}. Its parameters are: {}.]"
 
@@ -143,12 +146,12 @@ class ToolExecutor:
                 done.append(await self._run_one(group[0], failed_before=any(each.status == "error" for each in done)))
             else:
                 async with asyncio.TaskGroup() as running:
-                    tasks = [running.create_task(self._run_read(call)) for call in group]
+                    tasks = [running.create_task(self._run_beside(call)) for call in group]
                 done.extend(task.result() for task in tasks)
         return [self._failures.judged(each) for each in done]
 
     def begin_turn(self) -> None:
-        """The user wrote a prompt, so making an earlier call again is no repetition."""
+        """The user wrote a prompt, so repeating an earlier call no longer counts as a repetition."""
         self._admission.repetition.forget()
         self._failures.forget()
 
@@ -157,17 +160,15 @@ class ToolExecutor:
         return ToolExecutor(self._runtime, self._handle)
 
     def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
-        """Neighbouring read-only calls together, everything else alone and in order."""
-
-        def kind(numbered: tuple[int, ToolCall]) -> int:
-            tool = self._admission.tool(numbered[1].name)
-            return -1 if tool is not None and tool.is_read_only else numbered[0]
-
-        for _, group in groupby(enumerate(calls), key=kind):
+        """Neighbouring calls of one lane together, everything else alone and in order."""
+        tools = [self._admission.tool(call.name) for call in calls]
+        lanes = [(0 if tool is None else tool.lane) or number for number, tool in enumerate(tools)]
+        for _, group in groupby(zip(lanes, calls, strict=True), key=lambda pair: pair[0]):
             yield [call for _, call in group]
 
-    async def _run_read(self, call: ToolCall) -> Executed:
-        async with self._reads:
+    async def _run_beside(self, call: ToolCall) -> Executed:
+        tool = self._admission.tool(call.name)
+        async with self._reads if tool is not None and tool.is_read_only else nullcontext():
             return await self._run_one(call)
 
     async def _run_one(self, call: ToolCall, *, failed_before: bool = False) -> Executed:
@@ -226,7 +227,7 @@ class ToolExecutor:
         if admitted.call.input != call.input:
             self._emit_start(admitted.call)  # again, because the user or a hook changed the input
         started = monotonic()
-        result = await self._run_tool(admitted, is_changed=admitted.call.input != call.input)
+        result = await self._run_and_settle(admitted, is_changed=admitted.call.input != call.input)
         if result.alternative is not None:
             admitted, result = await self._offer_alternative(result.alternative, admitted, result)
         if isinstance(result.control, Complete) and failed_before:
@@ -238,10 +239,11 @@ class ToolExecutor:
             result = result if shown is None else msgspec.structs.replace(result, view=result.view or shown)
         duration_ms = round((monotonic() - started) * 1000)
         ran = CompletedCall(tool=admitted.tool, call=admitted.call, result=result, duration_ms=duration_ms)
-        result, halted = await self._run_post_hooks(ran)
+        has_hooks = bool(self._runtime.services.hooks.after)
+        result, halted = await run_post_hooks(self._runtime, ran) if has_hooks else (result, None)
         return Executed(
             call=call,
-            result=self._capped(_with_feedback(result, admitted)),
+            result=self._capped(_with_feedback(result, admitted), admitted.tool.max_result),
             status="error" if result.is_error else "success",
             skips_rest=skips_rest or (HALTED if halted is not None else None),
             ends_task=None if halted is None else halted_by_hook(halted),
@@ -250,38 +252,44 @@ class ToolExecutor:
             logged_view=_logged_view(result.view, admitted),
         )
 
-    async def _admitted(self, call: ToolCall, remark: str = "") -> Admitted:
+    async def _admitted(self, call: ToolCall, remark: str = "", *, needs_approval: bool = False) -> Admitted:
         try:
-            return await self._admission.admit(call, remark=remark)
+            return await self._admission.admit(call, remark=remark, needs_approval=needs_approval)
         except CallStopped:
             raise
         except Exception as error:
-            raise CallStopped("error", f"{call.name} was not run. {cause_of(error)}") from error
-
-    async def _run_post_hooks(self, ran: CompletedCall) -> tuple[ToolResult, str | None]:
-        """Run the post-hooks; returns the result as they leave it, and why the task must stop, if one wants that."""
-        halted: str | None = None
-        for hook in self._runtime.services.hooks.after:
-            outcome = await hook.after_tool(ran, self._runtime.hook_context)
-            if isinstance(outcome, Halt):
-                halted = halted or outcome.reason
-                outcome = outcome.result or ran.result
-            ran = msgspec.structs.replace(ran, result=outcome)
-        return ran.result, halted
+            raise CallStopped("error", f"{call.name} was not run. Try another way. {cause_of(error)}") from error
 
     async def _offer_alternative(
         self, other: Alternative, first: Admitted, failed: ToolResult
     ) -> tuple[Admitted, ToolResult]:
-        """Offer to make the failed call again in the other way. Without approval the failure stands."""
+        """Offer to make the failed call again in the other way. Without approval, the result is the failure."""
         if not self._runtime.options.launch.attended:
-            return first, _prefixed(other.why, failed)
+            nobody = f"Nobody is there to allow it to run {other.manner}. {FIND_ANOTHER_WAY}"
+            return first, _prefixed(f"{other.why} {nobody}", failed)
+        if not self._runtime.asked_causes.may_ask(other.cause):
+            return first, _prefixed(f"{other.why} {ASKED_ENOUGH}", failed)
+        why = other.why
+        if (confined := first.context.confined) is not None:
+            why = f"{why} {await self._admission.unapproved.changes_so_far(confined)}".rstrip()
         try:
-            second = await self._admitted(msgspec.structs.replace(first.call, input=other.input), other.why)
+            again = msgspec.structs.replace(first.call, input=other.input)
+            second = await self._admitted(again, why, needs_approval=other.needs_approval)
         except CallStopped as stop:
             asked = f"{other.why} The user was asked whether to run it {other.manner}: {stop.message}"
             return first, _prefixed(asked, failed)
-        result = await self._run_tool(second)
+        result = await self._run_and_settle(second)
         return second, _prefixed(f"{other.why} The user allowed it to run {other.manner}, with this result.", result)
+
+    async def _run_and_settle(self, admitted: Admitted, *, is_changed: bool = False) -> ToolResult:
+        """Run the call; of a command that nobody approved, also take out what it must not leave behind."""
+        confined = admitted.context.confined
+        if confined is None:
+            return await self._run_tool(admitted, is_changed=is_changed)
+        async with self._admission.unapproved.settling(confined, admitted.context.turn) as settled:
+            result = await self._run_tool(admitted, is_changed=is_changed)
+        note = await self._admission.unapproved.decide(confined, admitted.call, settled)
+        return _prefixed(note, result) if note else result
 
     async def _run_tool(self, admitted: Admitted, *, is_changed: bool = False) -> ToolResult:
         try:
@@ -336,7 +344,7 @@ class ToolExecutor:
             async with self._checkpoint(admitted) as is_saved, asyncio.timeout(tool.timeout_s):
                 if admitted.only_undoable and not is_saved:
                     return ToolResult(content=admitted.only_undoable, is_error=True)
-                return await admitted.prepared.run()
+                return await self._run_prepared(admitted)
         except REPORTED_TO_MODEL as error:
             shown = shown_reason(error)
             view = None if shown == str(error) else TextView(text=shown)
@@ -349,6 +357,14 @@ class ToolExecutor:
             if tool.changes_something:
                 journal.sync_soon()
 
+    async def _run_prepared(self, admitted: Admitted) -> ToolResult:
+        if not admitted.tool.confines:  # only commands move anything in git
+            return await admitted.prepared.run()
+        from robota.engine.calls.call_checkpoints import noted_git_moves
+
+        with noted_git_moves(self._runtime, admitted.tool, admitted.call):
+            return await admitted.prepared.run()
+
     def _checkpoint(self, admitted: Admitted) -> AbstractAsyncContextManager[bool]:
         runtime = self._runtime
         if runtime.services.checkpoint is None or not admitted.tool.changes_something:
@@ -356,17 +372,15 @@ class ToolExecutor:
         checkpoint = runtime.services.checkpoint
         return checkpoint.around_change(admitted.tool, admitted.call, runtime.task_id, runtime.warn)
 
-    def _capped(self, result: ToolResult) -> ToolResult:
+    def _capped(self, result: ToolResult, most: int) -> ToolResult:
+        """The result with at most that many characters: its beginning, its end, and the call that returns the rest."""
         text = result.content or EMPTY_RESULT
-        if len(text) <= RESULT_CHARACTERS:
+        if len(text) <= most:
             return result if text is result.content else msgspec.structs.replace(result, content=text)
-        kept = self._runtime.journal.keep(text.encode("utf-8", "surrogateescape"))
-        half = RESULT_CHARACTERS // 2
-        cut = len(text) - 2 * half
-        note = f"\n[… {cut} characters omitted; the whole result is kept as {kept} …]\n"
-        first = len(text[:half].encode("utf-8", "surrogateescape"))
-        rest = f'\n[For the omitted part: read_command_output {{"artifact_id": "{kept}", "offset": {first}}}]'
-        return msgspec.structs.replace(result, content=text[:half] + note + text[-half:] + rest)
+        # Imported with the first result that is too long.
+        from robota.contracts.rest_of_result import shortened
+
+        return msgspec.structs.replace(result, content=shortened(text, most, self._runtime.journal.keep))
 
     def _skipped(self, call: ToolCall, why: str) -> Executed:
         result = ToolResult(content=why, is_error=True)
@@ -432,11 +446,11 @@ COMPLETED_DESPITE_ERROR: Final = (
 def _reason_to_skip_rest(control: Control | None, call: ToolCall) -> str | None:
     """Why the later calls of the reply are skipped after this one; None if they run."""
     match control:
-        case Delegate():
+        case Delegate() | PresentPlan():
             return f"This call was not run because {call.name} was called in the same reply. Call {call.name} last."
         case Complete():
             return "This call was not run because the task was completed before it."
-        case Question() | Plan() | ChangeMode() | UseSkill() | Remember() | None:
+        case Question() | Plan() | ChangeMode() | UseSkill() | Remember() | AgentControl() | None:
             return None
         case _:
             assert_never(control)
@@ -445,7 +459,7 @@ def _reason_to_skip_rest(control: Control | None, call: ToolCall) -> str | None:
 def _stopped(call: ToolCall, stop: CallStopped) -> Executed:
     return Executed(
         call=call,
-        result=ToolResult(content=stop.message, is_error=True),
+        result=ToolResult(content=stop.message, images=stop.images, is_error=True),
         status=stop.status,
         is_mistake=stop.is_mistake,
         skips_rest=stop.skips_rest,
@@ -455,7 +469,9 @@ def _stopped(call: ToolCall, stop: CallStopped) -> Executed:
 
 
 def _with_feedback(result: ToolResult, admitted: Admitted) -> ToolResult:
-    """The result with the feedback of the approval before it, and unknown arguments and the context of hooks after."""
+    """The result with what came with the approval, and with unknown arguments and the context of hooks after it."""
+    if admitted.images:
+        result = msgspec.structs.replace(result, images=(*result.images, *admitted.images))
     parts = [result.content]
     if unknown := admitted.tool.unknown_arguments(admitted.call.input):
         parts.append(UNKNOWN_ARGUMENTS.format(", ".join(map(repr, unknown)), ", ".join(admitted.tool.parameters)))

@@ -39,7 +39,7 @@ class LedgerItem(msgspec.Struct, frozen=True, kw_only=True):
     turn: int | None = None
     call_id: str | None = None
     reduction_id: str | None = None
-    typed_text: str | None = None  # the words of a person
+    typed_text: str | None = None  # the words of the user
     is_told_to_nobody: bool = False  # nothing of it enters a summary: reasoning, images
     fate: Fate | None = None
 
@@ -85,7 +85,7 @@ def entries_of(
 
 
 def _conversation_items(pieces: Sequence[Piece], file_readers: Set[str]) -> Iterator[LedgerItem]:
-    """What was said, read and given out, by turns."""
+    """The entries of the turns: texts, and the input and output of calls."""
     calls: dict[str, _AskedCall] = {}
     for piece in pieces:
         if isinstance(piece.turn, AssistantTurn):
@@ -155,7 +155,7 @@ def _user_turn(piece: Piece, turn: UserTurn, calls: dict[str, _AskedCall]) -> It
 
 
 def _told_of(piece: Piece) -> str:
-    """What a piece stands for that a reduction put there."""
+    """What was replaced by a piece that a reduction inserted."""
     match piece.reduction:
         case Summary(first=first, end=end):
             return f"summary of turns {first} to {end - 1}"

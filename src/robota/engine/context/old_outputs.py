@@ -34,15 +34,15 @@ def old_outputs(pieces: Sequence[Piece], kept: Set[int], room: int, file_readers
 
     `room` is the context window in characters; `file_readers` are the names of tools that read files.
     """
-    found: list[OldOutput] = []
+    outputs: list[OldOutput] = []
     for piece, reply in _older_results(pieces, round(NEWEST_SHARE * room)):
         results = {block.tool_use_id: block for block in piece.turn.content if isinstance(block, ToolResultBlock)}
         for call in reply.tool_uses if piece.number not in kept else ():
             result = results.get(call.id)
             if result is not None and call.id not in piece.cuts and _can_be_cut(result):
                 is_of_file = call.name in file_readers
-                found.append(OldOutput(turn=piece.number, result=result, call=call, is_of_file=is_of_file))
-    return found
+                outputs.append(OldOutput(turn=piece.number, result=result, call=call, is_of_file=is_of_file))
+    return outputs
 
 
 def replacement_text(output: OldOutput, reader: str | None, kept_as: str | None) -> str:
@@ -53,7 +53,7 @@ def replacement_text(output: OldOutput, reader: str | None, kept_as: str | None)
     what = f"the content of {output.call.input.get('path', 'the file')}" if output.is_of_file else "the output"
     again = "Read the file again if you need it." if output.is_of_file else "Make the call again if you need it."
     if kept_as is not None:
-        again = f'It is kept: look into it with {reader} {{"artifact_id": "{kept_as}"}}.'
+        again = f'It is kept: read it with {reader} {{"artifact_id":"{kept_as}"}}.'
     return (
         f"[Left out to make room: {what} of {call_in_words(output.call)}, {len(content):,} characters{images}, "
         f"which began: {beginning} …]\n{again}"

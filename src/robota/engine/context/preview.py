@@ -1,4 +1,4 @@
-"""What would become of a conversation if it were condensed now. Nothing is asked of a model, nothing is changed."""
+"""Previews what condensing the conversation now would keep and what it would summarise. Nothing is changed."""
 
 from collections.abc import Sequence, Set
 
@@ -34,7 +34,7 @@ def condense_preview(
 
 
 def with_fates(items: Sequence[LedgerItem], span: Span, kept: Set[int], room_for_words: int) -> list[LedgerItem]:
-    """The items, each with what becomes of it when `span` is condensed."""
+    """The items, each with its fate when `span` is condensed."""
     words = frozenset(bounded(user_messages(span.turns).messages, room_for_words))
     return [msgspec.structs.replace(item, fate=_fate(item, span, kept, words)) for item in items]
 

@@ -15,7 +15,7 @@ from robota.providers.chunks import ToolSpec
 
 
 def recorded_context(task: TaskFold, request: RecordedRequest, file_readers: Set[str]) -> ContextUpdate:
-    """The same that a client of the running task would be told; `request` is the newest that the log has of it.
+    """The entries that a client of the running task would get; `request` is the newest one in its log.
 
     `file_readers` are names of tools.
     """

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from robota.contracts.rest_of_result import how_to_read_rest
 from robota.contracts.tool import ToolRole, names_with_role
 from robota.engine.context.old_outputs import NOTE_LENGTH, OldOutput, old_outputs, replacement_text
 from robota.engine.context.retained import TouchedFiles, summary_turn, user_messages
@@ -23,7 +24,7 @@ from robota.engine.record.history import characters_of
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.conversation import CondenseRecord, CutRecord, CutResult, TruncateRecord
 from robota.log.replay.context import ContextFold
-from robota.protocol.conversation import UserTurn
+from robota.protocol.conversation import ToolResultBlock, UserTurn
 from robota.protocol.message import TodoItem
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Reducer:
         if not outputs or self._gauge.tokens(before) - self._gauge.tokens_after(before, before - freed) < least:
             return None
         identity = f"cut-{self._runtime.journal.next_ts()}"
-        results = tuple(self._cut(output) for output in outputs)
+        results = tuple(self._cut_output(output) for output in outputs)
         history.reduce(CutRecord(task_id=self._runtime.task_id, cut_id=identity, results=results))
         return CutOutputs(cut_id=identity, count=len(results), sizes=self._sizes(before))
 
@@ -132,12 +133,12 @@ class Reducer:
 
         return undo
 
-    def _cut(self, output: OldOutput) -> CutResult:
+    def _cut_output(self, output: OldOutput) -> CutResult:
         """Cut one output. Unless it is a file, which can be read again, it is stored as an artifact for the model."""
         reader = min(names_with_role(self._runtime.services.tools.all, ToolRole.OUTPUT_READER), default=None)
         kept_as = None
         if reader is not None and not output.is_of_file:
-            kept_as = self._runtime.journal.keep(output.result.content.encode("utf-8", "replace"))
+            kept_as = self._store_artifact(output.result.content)
         put = replacement_text(output, reader, kept_as)
         return CutResult(turn=output.turn, call_id=output.result.tool_use_id, put=put)
 
@@ -205,7 +206,24 @@ class Reducer:
     def _shorten_last_results(self, identity: str, room: int) -> None:
         results = shortened_results(self._history.pieces, room, self._pinned)
         if results:
+            results = self._with_rest_kept(results)
             self._history.reduce(CutRecord(task_id=self._runtime.task_id, cut_id=identity, results=results))
+
+    def _with_rest_kept(self, results: Sequence[CutResult]) -> tuple[CutResult, ...]:
+        """The cut results with the call that returns the rest of each, if the session has a tool for that."""
+        if not names_with_role(self._runtime.services.tools.all, ToolRole.OUTPUT_READER):
+            return tuple(results)
+        blocks = (block for turn in self._history.turns if isinstance(turn, UserTurn) for block in turn.content)
+        whole = {block.tool_use_id: block.content for block in blocks if isinstance(block, ToolResultBlock)}
+        return tuple(
+            msgspec.structs.replace(
+                cut, put=f"{cut.put}\n[{how_to_read_rest(self._store_artifact(whole[cut.call_id]))}]"
+            )
+            for cut in results
+        )
+
+    def _store_artifact(self, content: str) -> str | None:
+        return self._runtime.journal.keep(content.encode("utf-8", "replace"))
 
     def _replacement(self, span: Span, introduction: str, room: int) -> UserTurn:
         """The turn that replaces a span: user text, `introduction`, todo list and files."""

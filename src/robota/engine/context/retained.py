@@ -38,12 +38,12 @@ ANSWER_END: Final = "\n</user_message>"
 FILES_NAMED: Final = 100
 
 USER_TEXT_FOLLOWS: Final = (
-    "The beginning of this conversation was taken out to make room in the context window. What the user said in it "
-    "follows word for word, oldest first. After it comes what you need to go on."
+    "The beginning of this conversation was removed to make room in the context window. The user's messages in it "
+    "follow word for word, oldest first, and then what you need to continue."
 )
 GO_ON: Final = (
-    "Go on with the task from here, without greeting and without repeating this. The newest message of the user counts "
-    "most. If you need the exact content of a file or of an output, read it again."
+    "Continue the task from here, without a greeting and without repeating this. The user's newest message takes "
+    "precedence. If you need the exact content of a file or of an output, read it again."
 )
 SIGNS: Final = {"completed": "[x]", "in_progress": "[-]"}
 
@@ -144,8 +144,8 @@ def summary_turn(
     sections = (
         introduction,
         f"# Todo list\n\n{plan}" if plan else "",
-        _listed("Files changed so far", files.changed),
-        _listed("Files read so far", files.read),
+        _file_list("Files changed so far", files.changed),
+        _file_list("Files read so far", files.read),
         GO_ON,
     )
     summary = reminder("\n\n".join(section for section in sections if section))
@@ -162,11 +162,11 @@ def user_text(block: UserBlock) -> str:
     if isinstance(block, TextBlock):
         return "" if block.text.startswith(NOT_USER_TEXT) else block.text
     if isinstance(block, ToolResultBlock) and block.content.startswith(ANSWER_BEGIN):
-        # After the answer may stand that it switched the mode.
+        # The answer may be followed by a note that it switched the mode.
         answer, end, _ = block.content.removeprefix(ANSWER_BEGIN).rpartition(ANSWER_END)
         return answer if end else block.content.removeprefix(ANSWER_BEGIN)
     return ""
 
 
-def _listed(title: str, paths: Sequence[str]) -> str:
+def _file_list(title: str, paths: Sequence[str]) -> str:
     return "\n".join([f"# {title}", "", *(f"- {path}" for path in paths)]) if paths else ""

@@ -81,7 +81,7 @@ def shortened_results(pieces: Sequence[Piece], room: int, kept: Set[int]) -> tup
 
 
 def _exchange_starts(pieces: Sequence[Piece]) -> list[int]:
-    """The indices of the replies. Between two of them stand the results of calls, so these are the places to cut."""
+    """The indices of the replies, before which the conversation can be cut: results of calls stay with their calls."""
     return [place for place, piece in enumerate(pieces) if isinstance(piece.turn, AssistantTurn)]
 
 

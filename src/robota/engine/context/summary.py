@@ -61,7 +61,7 @@ class Summariser:
     async def _attempt(self, turns: Sequence[Turn], instruction: str) -> str:
         reply = await plain_reply(self._runtime, self._request(self._runtime.head, asked_after(turns, instruction)))
         if reply.has_calls and not reply.text.strip():
-            # Some models go on with the work as long as they have tools.
+            # Some models continue working as long as they have tools.
             without_tools = TaskHead(system=instruction)
             words = asked_after(in_words(turns), instruction)
             reply = await plain_reply(self._runtime, self._request(without_tools, words))
@@ -99,7 +99,7 @@ def in_words(turns: Sequence[Turn]) -> list[Turn]:
     """The history as plain words, because a request without tools may not hold calls."""
     told: list[Turn] = []
     for turn in turns:
-        words = [text for block in turn.content if (text := _told(block))] or ["(nothing)"]
+        words = [text for block in turn.content if (text := _block_text(block))] or ["(nothing)"]
         side = AssistantTurn if isinstance(turn, AssistantTurn) else UserTurn
         told.append(side(content=tuple(TextBlock(text=text) for text in words)))
     return told
@@ -111,7 +111,7 @@ def summary_in(text: str) -> str:
     return (marked[1] if marked else text).strip()
 
 
-def _told(block: AssistantBlock | UserBlock) -> str:
+def _block_text(block: AssistantBlock | UserBlock) -> str:
     match block:
         case TextBlock():
             return block.text

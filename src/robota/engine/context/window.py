@@ -40,7 +40,7 @@ class Gauge:
         self._characters = -overhead
 
     def count(self, tokens: int, characters: int) -> None:
-        """The provider counted so many tokens for a conversation of so many characters."""
+        """Calibrate with the number of tokens that the provider counted for a conversation of `characters`."""
         if tokens > 0:
             self._tokens, self._characters = tokens, characters
 

@@ -25,8 +25,8 @@ FILES_NAMED: Final = 50
 # Not listed among the files of a project.
 HIDDEN_DIRECTORIES: Final = (".robota/", ".git/")
 MODIFIED: Final = "Changed since you last read or wrote them. Read them again before you rely on them:"
-LONGEST_NAME: Final = 500
-MOST_HEAD_BYTES: Final = 4096
+MAX_NAME_LENGTH: Final = 500
+MAX_HEAD_BYTES: Final = 4096
 _ELEMENT: Final = re.compile(r"<(?=\s*/?\s*(?:environment_details|system-reminder)\b)", re.IGNORECASE)
 
 Section = tuple[str, str]
@@ -54,7 +54,7 @@ class Environment:
             self._known_changes = self._runtime.services.files.changed_by_others()
         self._has_begun = True
         if (reductions := tuple(self._runtime.history.undoable)) != self._reductions:
-            # What was sent before may have been removed with the turns that had it.
+            # Details that were sent before may have been removed with their turns.
             self._reductions = reductions
             self._sent.clear()
         sections = [*self._changed_files(), *self._changed_sections(await self._state(options)), *self._time(options)]
@@ -71,6 +71,9 @@ class Environment:
         cost = runtime.meter.cost
         return {
             "Background Processes": "\n".join(map(_process_line, runtime.services.processes.background)),
+            "Further Directories (Read-Only)": "\n".join(
+                printable_name(str(directory)) for directory in runtime.services.files.added()
+            ),
             "Git Branch": _branch(runtime.options.cwd),
             "Git Status": await _git_status(runtime.options.cwd, options.git_status_files),
             "Current Cost": f"${cost:.4f}" if options.cost and cost else "",
@@ -124,7 +127,7 @@ def _process_line(process: "BackgroundProcess") -> str:
         state = "runs"
     else:
         state = f"ended by signal {ending.signal}" if ending.signal else f"ended with exit code {ending.exit_code}"
-    return f"{process.id} {state}: {single_line(process.command, LONGEST_NAME)}"
+    return f"{process.id} {state}: {single_line(process.command, MAX_NAME_LENGTH)}"
 
 
 def _branch(root: Path) -> str:
@@ -137,17 +140,17 @@ def _branch(root: Path) -> str:
         # A worktree, which is rare.
         from robota.workspace.git.git_directories import find_git_directories
 
-        found = find_git_directories(top)
-        if found is None:
+        git = find_git_directories(top)
+        if git is None:
             return ""
-        own = found.own
+        own = git.own
     try:
         descriptor = os.open(own / "HEAD", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
-            head = file.read(MOST_HEAD_BYTES).decode("utf-8", "backslashreplace").strip()
+            head = file.read(MAX_HEAD_BYTES).decode("utf-8", "backslashreplace").strip()
     except OSError:
         return ""
-    return single_line(head.removeprefix("ref: refs/heads/"), LONGEST_NAME)
+    return single_line(head.removeprefix("ref: refs/heads/"), MAX_NAME_LENGTH)
 
 
 async def _git_status(root: Path, most: int) -> str:
@@ -158,8 +161,8 @@ async def _git_status(root: Path, most: int) -> str:
 
     try:
         git = await open_git(root, os.environ)
-        found = (await git.run("status", "--porcelain=v1", "--untracked-files=normal")).splitlines()
+        changes = (await git.run("status", "--porcelain=v1", "--untracked-files=normal")).splitlines()
     except GitError:
         return ""
-    more = [f"… and {len(found) - most} more"] if len(found) > most else []
-    return "\n".join((*(single_line(line, LONGEST_NAME) for line in found[:most]), *more)) or "nothing changed"
+    more = [f"… and {len(changes) - most} more"] if len(changes) > most else []
+    return "\n".join((*(single_line(line, MAX_NAME_LENGTH) for line in changes[:most]), *more)) or "nothing changed"

@@ -14,6 +14,8 @@ from robota.contracts.written_call import OtherForms, UnclearCall, WrittenCall, 
 
 # A conversion may lead to another tool, whose own forms then apply; the longest chain has two.
 MAX_CONVERSIONS: Final = 4
+# What some models write before the name of any tool.
+NAMESPACES: Final = ("functions.", "default_api.", "tools.")
 NO_OTHERS: Final = OtherForms()
 
 
@@ -47,7 +49,10 @@ class NormalForm:
         return msgspec.structs.replace(call, name=written.tool, input=arguments, assumed=written.assumed)
 
     def _id(self, name: str) -> str:
-        return name if name in self._tools else self._names.get(letters(name), name)
+        if name in self._tools:
+            return name
+        own = next((name.removeprefix(each) for each in NAMESPACES if name.startswith(each)), name)
+        return self._names.get(letters(own), name)
 
     def _converted(self, written: WrittenCall) -> WrittenCall:
         tool = self._tools.get(self._id(written.tool))
@@ -78,7 +83,7 @@ def _renamed(written: WrittenCall, tool: AnyTool, forms: OtherForms) -> WrittenC
 
 
 def _is_said_twice(our: str, theirs: str, given: Mapping[str, Any], taken: Mapping[str, Any]) -> bool:
-    """Whether the argument is there under our name too; raises `UnclearCall` if the values differ."""
+    """Whether the argument was also given under our name; raises `UnclearCall` if the values differ."""
     if our not in given and our not in taken:
         return False
     if given.get(our, taken.get(our)) != given[theirs]:

@@ -1,4 +1,4 @@
-"""A request beside the conversation, of which only the text counts."""
+"""A request outside the conversation, of whose reply only the text is used."""
 
 from typing import assert_never
 
@@ -38,9 +38,9 @@ async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> PlainReply
     try:
         async for batch in stream:
             for chunk in batch:
+                length.count(chunk)
                 match chunk:
                     case TextChunk():
-                        length.add(chunk.text)
                         texts.append(chunk.text)
                     case UsageChunk():
                         counted = chunk

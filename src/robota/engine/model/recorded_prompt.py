@@ -32,8 +32,8 @@ def own_prompts(recorded: str, role: str | None) -> PromptPair | None:
     """
     if not recorded.startswith(OWN_BEGINNING):
         return None
-    known = recorded.split("\n")
-    has = cache(lambda line: any(each.startswith(line.partition("{")[0]) for each in known))
+    recorded_lines = recorded.split("\n")
+    has = cache(lambda line: any(each.startswith(line.partition("{")[0]) for each in recorded_lines))
     # What kind of session it was is not recorded: the closest variant of today's prompt is the one to compare with.
     text = "\n".join(max(_variants(), key=lambda lines: sum(1 if has(line) else -1 for line in lines if line)))
     text = text.replace(ROLE, _role(recorded, text) if role is None else f" {role}" * bool(role))

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, assert_never
 
 import msgspec
 
-from robota.contracts.tool import ToolCall
+from robota.contracts.tool import AnyTool, ToolCall
 from robota.engine.record.journal import EventBus
 from robota.engine.record.rows import Rows, StreamingRow
 from robota.protocol.conversation import (
@@ -33,10 +33,11 @@ from robota.providers.chunks import (
 )
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.secrets.redaction import StreamRedactor
-from robota.text.surrogate_pairs import with_whole_characters
+from robota.text.visible import with_whole_characters
 
 # About a million tokens, which is more than any model says in one reply.
 REPLY_CHARACTERS: Final = 4_000_000
+REPLY_CALLS: Final = 1_000
 FIRST_ARGUMENT_LENGTH: Final = 200
 ID_LENGTH: Final = 64
 # A surrogate escape. Two make one character; one alone cannot be part of a path, a command or a file.
@@ -96,7 +97,9 @@ class CallFormat(Protocol):
         """A turn of the history as it is sent. Called once per turn."""
         ...
 
-    def reader(self, specs: tuple[ToolSpec, ...], new_id: Iterator[str]) -> TextReader: ...
+    def reader(self, specs: tuple[ToolSpec, ...], new_id: Iterator[str], tools: Sequence[AnyTool] = ()) -> TextReader:
+        """A reader for calls of the tools in `specs`, all of the session. `tools` know what other agents call them."""
+        ...
 
 
 class NativeCallFormat:
@@ -111,7 +114,7 @@ class NativeCallFormat:
     def outgoing(self, turn: Turn) -> Turn:
         return turn
 
-    def reader(self, specs: tuple[ToolSpec, ...], new_id: Iterator[str]) -> TextReader:
+    def reader(self, specs: tuple[ToolSpec, ...], new_id: Iterator[str], tools: Sequence[AnyTool] = ()) -> TextReader:
         return _PlainReader()
 
 
@@ -170,13 +173,15 @@ class CallDraft:
 
     def _arguments(self, text: str) -> tuple[dict[str, Any], str | None]:
         if not self.name:
-            return {}, "The call names no tool."
+            return {}, "The call names no tool. Make it again with the name of a tool."
         try:
             arguments: Any = json.loads(text) if text.strip() else {}
         except (ValueError, RecursionError) as error:
-            return {}, f"The arguments are not valid JSON ({error}). They began: {text[:200]}"
+            where = f" from character {error.pos + 1} on" if isinstance(error, json.JSONDecodeError) else ""
+            began = f"Nothing was run. Write them again. They began: {text[:200]}"
+            return {}, f"The arguments are not valid JSON{where}. {began}"
         if not isinstance(arguments, dict):
-            return {}, f"The arguments must be a JSON object, not {type(arguments).__name__}."
+            return {}, "The arguments are JSON, but not an object. Nothing was run. Write them as an object."
         if re.search(HALF_CHARACTER, text) and with_whole_characters(arguments) != arguments:
             return {}, "The arguments contain half of a surrogate pair. Write the whole character."
         return arguments, None
@@ -225,19 +230,37 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplyLength:
-    """Counts the characters of a reply and raises a fault for one that does not end."""
+    """Counts the characters and calls of a reply and raises a fault for one that does not end."""
 
     def __init__(self) -> None:
         self._characters = 0
+        self._calls = 0
+
+    def count(self, chunk: Chunk) -> None:
+        """Count a chunk of a reply in which every call starts with a chunk of its own."""
+        match chunk:
+            case TextChunk() | ThinkingChunk():
+                self.add(chunk.text)
+            case CallStartChunk():
+                self.add_call(chunk.name)
+            case CallArgumentsChunk():
+                self.add(chunk.json)
+            case UsageChunk() | FinishChunk():
+                pass
+            case _:
+                assert_never(chunk)
 
     def add(self, text: str) -> None:
         self._characters += len(text)
         if self._characters > REPLY_CHARACTERS:
-            raise ProviderFault(
-                FaultKind.REPLY_TOO_LONG,
-                f"The model's answer was stopped after {REPLY_CHARACTERS:,} characters, because it did not end. None "
-                "of it was run. Retry, or use another model.",
-            )
+            raise _without_end(f"{REPLY_CHARACTERS:,} characters")
+
+    def add_call(self, name: str) -> None:
+        """Count a call, which may have a name and no arguments."""
+        self._calls += 1
+        if self._calls > REPLY_CALLS:
+            raise _without_end(f"{REPLY_CALLS:,} tool calls")
+        self.add(name)
 
 
 class ReplyReader:
@@ -278,11 +301,11 @@ class ReplyReader:
                 self._signature = chunk.signature or self._signature
                 self._grow("reasoning", chunk.text)
             case CallStartChunk():
-                self._place(self._assembler.start(chunk))
+                self._add_call(self._assembler.start(chunk))
             case CallArgumentsChunk():
                 self._length.add(chunk.json)
                 draft, first = self._assembler.feed(chunk)
-                self._place(draft)
+                self._add_call(draft)
                 self._announce_arguments(draft, chunk.json, first)
             case UsageChunk():
                 self.usage, self.cost, self.saved = chunk.usage, chunk.cost, chunk.saved
@@ -324,6 +347,7 @@ class ReplyReader:
                 case TextPiece():
                     self._grow("text", piece.text)
                 case CallOpenedPiece():
+                    self._length.add_call("")  # its name is a part of the text
                     self._announce(piece.id, piece.name)
                 case ArgumentPiece():
                     self._announce(piece.id, piece.tool, first=piece.value)
@@ -333,9 +357,10 @@ class ReplyReader:
                 case _:
                     assert_never(piece)
 
-    def _place(self, draft: CallDraft) -> None:
+    def _add_call(self, draft: CallDraft) -> None:
         """Add a new call after the blocks so far."""
         if draft not in self._written:
+            self._length.add_call(draft.name)
             self._close_row()
             self._announce_held_arguments()
             self._written.append(draft)
@@ -373,6 +398,14 @@ class ReplyReader:
 
     def _announce(self, id: str, tool: str, delta: str = "", first: str | None = None) -> None:
         self._bus.emit(ToolCallDelta(task_id=self._rows.task_id, call_id=id, tool=tool, delta=delta, first_arg=first))
+
+
+def _without_end(length: str) -> ProviderFault:
+    return ProviderFault(
+        FaultKind.REPLY_TOO_LONG,
+        f"The model's answer was stopped after {length}, because it did not end. None of it was run. Retry, or use "
+        "another model.",
+    )
 
 
 def without_duplicates(items: list[AssistantBlock | ToolCall]) -> list[AssistantBlock | ToolCall]:

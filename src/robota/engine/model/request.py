@@ -165,7 +165,9 @@ class Requester:
     async def _attempt(self) -> Reply:
         self._record_contents()
         row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.model.api_protocol}))
-        text_reader = self._call_format.reader(self._head.specs, self._new_id)
+        text_reader = self._call_format.reader(
+            tuple(self._services.tools.specs), self._new_id, self._services.tools.all
+        )
         reader = ReplyReader(self._rows, self._bus, text_reader, self._new_id, self._normal)
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=True))
         try:
@@ -285,10 +287,16 @@ class RequestRetry:
         self._services = runtime.services
         self._rows = runtime.rows
         self._bus = runtime.bus
+        self._runtime = runtime
         self._models = (runtime.options.model, *runtime.options.settings.fallback_models)
         self._retry_now: asyncio.Event | None = None  # while a pause lasts
-        self.model = runtime.options.model
+        self._model = runtime.options.model
         self.empty_replies = 0
+
+    @property
+    def model(self) -> str:
+        """The model of the next request: that of the command that the user ran, or the session's."""
+        return self._runtime.turn_model or self._model
 
     @property
     def is_pausing(self) -> bool:
@@ -325,10 +333,15 @@ class RequestRetry:
 
     def _fall_back(self, fault: ProviderFault) -> bool:
         """Switch to the next fallback model, if there is one and the fault is the model's or its server's."""
-        next_place = self._models.index(self.model) + 1
-        if next_place == len(self._models) or not (fault.retryable or fault.kind is FaultKind.MODEL_NOT_FOUND):
+        if not (fault.retryable or fault.kind is FaultKind.MODEL_NOT_FOUND):
             return False
-        failed, self.model = self.model, self._models[next_place]
+        failed, next_place = self.model, self._models.index(self._model) + 1
+        if self._runtime.turn_model is not None:
+            self._runtime.turn_model = None
+        elif next_place < len(self._models):
+            self._model = self._models[next_place]
+        else:
+            return False
         text = f"{failed} does not respond ({fault.message}) Using {self.model} instead."
         self._bus.emit(Notice(level="warning", text=text))
         return True

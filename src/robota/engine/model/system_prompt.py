@@ -18,10 +18,11 @@ import msgspec
 
 from robota.config.paths import repository_top
 from robota.config.settings.schema import Completion
-from robota.contracts.tool import AnyTool, ToolGroup, ToolRole
+from robota.contracts.tool import AnyTool, ToolGroup, ToolRole, names_with_role
 from robota.contracts.workspace import CommandReach
 from robota.engine.model.reply import CallFormat
 from robota.engine.runtime.options import Options
+from robota.engine.runtime.rights import definitions_of, narrowest_mode, refusal
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.calls import CallPurpose
 from robota.protocol.conversation import TextBlock, Turn, UserTurn
@@ -45,19 +46,28 @@ APPROVAL: Final = {
     True: "Other calls need the user's approval.",
     False: "Other calls are refused, unless a rule of the user allows them.",
 }
+# Of commands, where a sandbox is wanted and none works.
+UNCONFINED: Final = {
+    True: "Every command needs the user's approval.",
+    False: "Commands are refused, unless a rule of the user allows them.",
+}
 PERMISSION_TEXTS: Final = {
-    PermissionMode.PLAN: "plan. Read and look only; anything that changes something is refused. "
-    "Answer with a plan, which is carried out once the user has left plan mode.",
+    PermissionMode.PLAN: "plan. Read-only: anything that changes something is refused. {plan}",
     PermissionMode.DEFAULT: "default. Reading runs freely. {approval}",
     PermissionMode.ACCEPT_EDITS: "acceptEdits. Reading, and edits in the working directory, run freely. {approval}",
+    PermissionMode.CONFINED: "confined. Reading, edits in the working directory, and sandboxed commands run freely. "
+    "Commands cannot change installed packages. {approval}",
     PermissionMode.BYPASS: "bypassPermissions. Calls run without approval, unless a rule forbids them.",
 }
+
+PLAN_IN_WORDS: Final = "Answer with a plan, which is carried out once the user has left plan mode."
+PLAN_BY_CALL: Final = "End with {tool}, with which the user lets you carry the plan out."
 
 ENDING: Final = {
     Completion.IMPLICIT: "A reply without a tool call ends your turn and is your answer.",
     Completion.EXPLICIT: "Every reply must call a tool. When the task is done, call attempt_completion.",
 }
-# For a subtask and an unattended run, by whether somebody can answer.
+# For a subtask and an unattended run, by whether a question can be answered.
 ASKING: Final = {
     True: "Ask the user only if you cannot go on without an answer.",
     False: "You cannot ask anybody.",
@@ -90,7 +100,7 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     services, options = runtime.services, runtime.options
     offered = _offered(runtime)
     names = {tool.name for tool in offered}
-    specs = tuple(spec for spec in services.tools.specs if spec.name in names)
+    specs = offered_specs(runtime)
     state = situation(runtime)
     own = options.launch.system_prompt
     base = own if own is not None else _default(runtime, offered, state)
@@ -99,6 +109,8 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     parts = (
         base,
         _style(options),
+        agent_section(runtime),
+        agents_section(runtime, names),
         hook_section,
         _instructions(runtime),
         memory_section,
@@ -110,8 +122,29 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
     return ModePrompt(mode=runtime.mode, system=system, specs=specs, situation=state)
 
 
+def offered_specs(runtime: TaskRuntime) -> tuple[ToolSpec, ...]:
+    """The tools that are described in a request. Many of MCP servers may be left to a search."""
+    names = {tool.name for tool in _offered(runtime)}
+    return tuple(spec for spec in runtime.services.tools.specs if spec.name in names)
+
+
+def agent_section(runtime: TaskRuntime) -> str:
+    """The instructions in the definition of the agent."""
+    definition = runtime.options.agent if runtime.agent is None else runtime.agent.definition
+    return "" if definition is None or not definition.prompt else f"# Agent: {definition.name}\n\n{definition.prompt}"
+
+
+def agents_section(runtime: TaskRuntime, offered: Set[str]) -> str:
+    """The agents that can be started, where they can."""
+    service = runtime.services.agents
+    if service is None or not offered & names_with_role(runtime.services.tools.all, ToolRole.AGENTS):
+        return ""
+    lines = [f"- {each.name}: {each.description}" for each in service.definitions()]
+    return "\n".join(("# Agents", "", *lines)) if lines else ""
+
+
 def suits_mode(head: ModePrompt, runtime: TaskRuntime) -> bool:
-    """Whether the task can go on with this prompt in its present mode: nothing that the mode needs is missing.
+    """Whether the task can continue with this prompt in its current mode: it contains all that the mode needs.
 
     Tools that the mode lacks are refused when they are called, and a reminder says so.
     """
@@ -130,18 +163,28 @@ def _instructions(runtime: TaskRuntime) -> str:
 def _offered(runtime: TaskRuntime) -> tuple[AnyTool, ...]:
     """The tools of the mode, with one way to edit files: that of the model, unless the session lacks its tool.
 
-    The tool that completes a task is offered only where a reply in words does not complete it.
+    The tool that completes a task is offered only where a reply in words does not complete it, and the one that
+    presents a plan only where a user can accept it: in every permission mode, so that the prompt survives a change. An
+    agent whose definition lets it only read stays like that, so it has no tools for edits.
     """
     services, options = runtime.services, runtime.options
     tools, form = services.tools.all, services.model.info.edit_format
     has_own = any(tool.edit_format is form for tool in tools)
+    only_reads = _only_reads(runtime)
     return tuple(
         tool
         for tool in tools
-        if services.modes.allows(tool, runtime.mode, None) is None
+        if refusal(runtime, tool, None) is None
+        and not (only_reads and tool.group is ToolGroup.EDIT)
         and not (has_own and tool.edit_format not in (None, form))
         and not (tool.purpose is CallPurpose.COMPLETION and options.completion is Completion.IMPLICIT)
+        and (tool.role is not ToolRole.PLANNER or runtime.can_present_plan)
     )
+
+
+def _only_reads(runtime: TaskRuntime) -> bool:
+    """Whether the definition of an agent keeps the task from changing anything, whatever the session may do."""
+    return any(each.permission_mode is PermissionMode.PLAN for each in definitions_of(runtime))
 
 
 def _style(options: Options) -> str:
@@ -153,7 +196,8 @@ def _style(options: Options) -> str:
 
 def _default(runtime: TaskRuntime, offered: Sequence[AnyTool], state: Mapping[str, str]) -> str:
     options, modes = runtime.options, runtime.services.modes
-    role = modes.roles.get(runtime.mode, "")
+    # Most modes are for changing something; the definition of the agent says what it is for.
+    role = "" if _only_reads(runtime) else modes.roles.get(runtime.mode, "")
     others = "; ".join(f"{slug} ({use.rstrip('.')})" for slug, use in modes.uses.items() if slug != runtime.mode)
     return "\n".join(lines_for(_conditions(runtime, offered))).format(
         role=f" {role}" if role else "",
@@ -173,8 +217,9 @@ def _default(runtime: TaskRuntime, offered: Sequence[AnyTool], state: Mapping[st
 
 
 def _conditions(runtime: TaskRuntime, offered: Sequence[AnyTool]) -> frozenset[str]:
-    """The conditions of lines of the template that hold: what the mode can do, and who is there."""
-    options, groups = runtime.options, {tool.group for tool in offered}
+    """The conditions that hold for lines of the template: what the mode can do, and whether a user attends."""
+    # Every mode can read results that were too long, and none is about that.
+    options, groups = runtime.options, {tool.group for tool in offered if tool.role is not ToolRole.OUTPUT_READER}
     holds = {
         "read": ToolGroup.READ in groups,
         "edit": ToolGroup.EDIT in groups,
@@ -206,15 +251,15 @@ def _repository(cwd: Path) -> str:
 
 @cache
 def template() -> str:
-    """Our part of the system prompt, as it is written in the file beside this one."""
+    """The template of our part of the system prompt, from the file beside this one."""
     return Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip()
 
 
 @cache
 def conditions() -> frozenset[str]:
     """All conditions that lines of the template have."""
-    found = CONDITION.findall(template())
-    return frozenset(word.removeprefix("!") for words in found for word in words.split())
+    names = CONDITION.findall(template())
+    return frozenset(word.removeprefix("!") for words in names for word in words.split())
 
 
 def lines_for(holding: Set[str]) -> list[str]:
@@ -241,21 +286,32 @@ def _is_empty(lines: list[str]) -> bool:
 
 def situation(runtime: TaskRuntime) -> dict[str, str]:
     """The present state, by label; what commands can reach only in a mode that can run some."""
-    permissions = PERMISSION_TEXTS[runtime.permission_mode].format(approval=APPROVAL[runtime.options.launch.attended])
+    permissions = PERMISSION_TEXTS[narrowest_mode(runtime)].format(
+        approval=APPROVAL[runtime.options.launch.attended], plan=_plan_ending(runtime)
+    )
     state = {MODE: runtime.mode, PERMISSIONS: permissions}
     if _can_run(runtime):
-        state[COMMANDS] = reach_text(runtime.services.reach.now)
+        state[COMMANDS] = reach_text(runtime.services.reach.now, attended=runtime.options.launch.attended)
     return state
 
 
-def reach_text(reach: CommandReach) -> str:
+def _plan_ending(runtime: TaskRuntime) -> str:
+    """How the work in plan mode ends: with the tool for it, where it is offered."""
+    services = runtime.services
+    if runtime.agent is not None:
+        return "Report what you found; whoever started you decides what is done."
+    planners = names_with_role(services.tools.all, ToolRole.PLANNER) if runtime.can_present_plan else ()
+    return next((PLAN_BY_CALL.format(tool=name) for name in planners), PLAN_IN_WORDS)
+
+
+def reach_text(reach: CommandReach, *, attended: bool) -> str:
     """Which shell runs commands and what they can reach, in words."""
     shell = Path(COMMAND_SHELL).name
     if reach.lacks_sandbox:
-        return f"{shell} without a sandbox, because none works here. Every command needs the user's approval."
+        return f"{shell} without a sandbox, because none works here. {UNCONFINED[attended]}"
     if not reach.is_sandboxed:
         return f"{shell} without a sandbox, with network access."
-    return f"{shell} in a sandbox. They can write only in the working directory and /tmp, {_network(reach.hosts)}."
+    return f"{shell} in a sandbox that can write only in the working directory and /tmp, {_network(reach.hosts)}."
 
 
 def state_text(state: Mapping[str, str]) -> str:
@@ -286,9 +342,7 @@ def mode_change(runtime: TaskRuntime, offered: Sequence[ToolSpec]) -> str:
     services = runtime.services
     names = {spec.name for spec in offered}
     refused = [
-        tool.name
-        for tool in services.tools.all
-        if tool.name in names and services.modes.allows(tool, runtime.mode, None) is not None
+        tool.name for tool in services.tools.all if tool.name in names and refusal(runtime, tool, None) is not None
     ]
     parts = (
         services.modes.roles.get(runtime.mode, ""),
@@ -298,9 +352,8 @@ def mode_change(runtime: TaskRuntime, offered: Sequence[ToolSpec]) -> str:
 
 
 def _can_run(runtime: TaskRuntime) -> bool:
-    services = runtime.services
-    shells = (tool for tool in services.tools.all if tool.role is ToolRole.SHELL)
-    return any(services.modes.allows(tool, runtime.mode, None) is None for tool in shells)
+    shells = (tool for tool in runtime.services.tools.all if tool.role is ToolRole.SHELL)
+    return any(refusal(runtime, tool, None) is None for tool in shells)
 
 
 def _network(hosts: tuple[str, ...] | None) -> str:
@@ -309,4 +362,4 @@ def _network(hosts: tuple[str, ...] | None) -> str:
     if not hosts:
         return "without network access"
     named = ", ".join(hosts[:MAX_HOSTS_NAMED])
-    return f"and connect only to {named}{' and others' if len(hosts) > MAX_HOSTS_NAMED else ''}"
+    return f"and can connect only to {named}{' and others' if len(hosts) > MAX_HOSTS_NAMED else ''}"

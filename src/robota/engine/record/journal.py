@@ -17,7 +17,7 @@ from robota.protocol.codec import decode_event, encode
 from robota.protocol.events import Event, Notice, PartialMessage, SubscriptionEnded, TextDelta
 from robota.providers.chunks import ToolSpec
 from robota.secrets.redaction import Redactor, StreamRedactor
-from robota.text.surrogate_pairs import with_whole_characters
+from robota.text.visible import with_whole_characters
 
 # Unread deltas of one row are joined up to this length, so that a slow client costs little.
 MAX_JOINED_DELTA: Final = 4096
@@ -27,7 +27,7 @@ MAX_UNREAD_BYTES: Final = 32 * 1024 * 1024
 # Events are measured only for a client that is this far behind; for all others that would be wasted time.
 UNMEASURED_EVENTS: Final = 256
 CUT_OFF: Final = (
-    "This client stopped reading, and too many events were waiting for it. The session goes on; subscribe again to "
+    "This client stopped reading, and too many events were waiting for it. The session continues; subscribe again to "
     "follow it."
 )
 
@@ -49,7 +49,7 @@ class Subscription(AsyncIterator[Event]):
         if self._closed:
             return
         unread = self._unread
-        joined = _joined(unread[-1][0], event) if unread else None
+        joined = _joined_deltas(unread[-1][0], event) if unread else None
         size = _size(event) if len(unread) >= UNMEASURED_EVENTS else 0
         self.unread_bytes += size
         if joined is None:
@@ -175,17 +175,19 @@ class LogPort(Protocol):
 
     def take_warning(self) -> str | None: ...
 
-    def keep(self, data: bytes) -> str: ...
+    def keep_for_model(self, data: bytes) -> str: ...
 
     def keep_text(self, text: str) -> str: ...
 
     async def keep_file(self, path: Path) -> str: ...
 
-    def artifact_path(self, name: str) -> Path: ...
+    def find_artifact(self, name: str) -> Path: ...
+
+    def short_name(self, name: str) -> str: ...
 
 
 class Journal:
-    """Writes to the log. If the log cannot be written, the conversation goes on, but tools may change nothing.
+    """Writes to the log. If the log cannot be written, the conversation continues, but tools must not change anything.
 
     `trouble` stays set after the first failure: a later success would leave an invisible gap.
     """
@@ -231,9 +233,9 @@ class Journal:
         self._emit_warning()
 
     def keep(self, data: bytes) -> str | None:
-        """Store an artifact; None if that is not possible."""
+        """Store an artifact; returns its short name, or None if that is not possible."""
         try:
-            return self._log.keep(data)
+            return self._log.keep_for_model(data)
         except LogWriteError as error:
             self._fail(error)
             return None
@@ -269,16 +271,16 @@ class Journal:
             self._fail(error)
 
     async def keep_file(self, path: Path) -> str | None:
-        """Move a file to the artifacts; None if that is not possible."""
+        """Move a file to the artifacts; returns its short name, or None if that is not possible."""
         try:
-            return await self._log.keep_file(path)
+            return self._log.short_name(await self._log.keep_file(path))
         except LogWriteError as error:
             self._fail(error)
             return None
 
     def kept(self, name: str) -> Path:
-        """The path of an artifact; raises `ArtifactMissing`."""
-        return self._log.artifact_path(name)
+        """The path of the artifact with that name or short name; raises `ArtifactMissing`."""
+        return self._log.find_artifact(name)
 
     def next_ts(self) -> int:
         return self._log.next_ts()
@@ -305,7 +307,7 @@ class Journal:
             self._bus.emit(notice)
 
 
-def _joined(last: Event, new: Event) -> Event | None:
+def _joined_deltas(last: Event, new: Event) -> Event | None:
     """The two events joined, if they are short deltas of the same row; else None."""
     if not isinstance(new, TextDelta | PartialMessage) or type(last) is not type(new):
         return None

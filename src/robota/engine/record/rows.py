@@ -26,7 +26,7 @@ SNAPSHOT_SECONDS: Final = 0.5
 
 # How many rows a client gets with the state; it requests older ones. At least as many are held in memory.
 STATE_ROWS: Final = 300
-# Rows are let go of by so many.
+# Rows are released in groups of this size.
 ROWS_IN_PAGE: Final = 100
 
 
@@ -96,7 +96,7 @@ class Rows:
 
     def change(self, message: Message, **fields: Any) -> Message:
         """Change these fields of a row."""
-        return self._put(msgspec.structs.replace(message, **fields))
+        return self._write_row(msgspec.structs.replace(message, **fields))
 
     def stream(self, kind: str, **fields: Any) -> "StreamingRow":
         """A row whose text is streamed. It appears with its first text."""
@@ -131,7 +131,7 @@ class Rows:
         self._add_to_page(message, written)
         return message
 
-    def _put(self, message: Message) -> Message:
+    def _write_row(self, message: Message) -> Message:
         written = self._journal.write(MessageRecord(task_id=self.task_id, message=message))
         self._tracker.updated(message)
         self._note_lines(message.ts, written)
@@ -140,7 +140,7 @@ class Rows:
 
     def _add_to_page(self, row: Message, written: Appended | None) -> None:
         if written is None:
-            return  # a row that the log does not have; from now on nothing is let go of
+            return  # a row that the log does not have; from now on no rows are released
         newest = self._pages[-1] if self._pages else None
         if newest is None or newest.count >= ROWS_IN_PAGE:
             self._pages.append(HeldPage(row.ts, row.ts, 1, written.lines))
@@ -151,15 +151,13 @@ class Rows:
             newest.add(written.lines)
 
     def _note_lines(self, ts: int, written: Appended | None) -> None:
-        """The log tells more of a row that is held."""
+        """A later line of the log updates a row in memory."""
         page = next((page for page in reversed(self._pages) if page.first_ts <= ts), None)
         if page is not None and written is not None:
             page.add(written.lines)
 
     def _let_go(self) -> None:
-        """Hold no more rows than a client is told at once, and those that may still change: of the newest request, of
-        calls that run.
-        """
+        """Release older rows than a client gets at once, except those of the newest request and of running calls."""
         newest = self.messages[-1].ts
         request = next((row.ts for row in reversed(self.messages) if is_request_row(row)), newest)
         first_needed = min((request, *(rows[0] for rows in self._call_rows.values()), *self._open))
@@ -184,7 +182,7 @@ class Rows:
 
 
 class HeldPage:
-    """Rows that follow one another and are held in memory; the log tells of them in its `lines`."""
+    """Consecutive rows that are held in memory, and the `lines` of the log that contain them."""
 
     __slots__ = ("count", "first_ts", "last_ts", "lines")
 
@@ -195,7 +193,7 @@ class HeldPage:
         self.lines = lines
 
     def add(self, lines: LineSpan) -> None:
-        """These lines tell of one of the rows, too."""
+        """Note that these lines contain one of the rows, too."""
         self.lines = LineSpan(self.lines.start, lines.end)
 
 

@@ -18,6 +18,7 @@ from robota.protocol.commands import RedoRewind, RewindRequest, RewindTo, UndoRe
 from robota.protocol.rewind import (
     LeftFile,
     PromptPoint,
+    RefMove,
     RestoredFile,
     RewindAction,
     RewindCall,
@@ -27,25 +28,31 @@ from robota.protocol.rewind import (
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.rewind import RestorePlan, carry_out, nowhere, plan_restore, plan_reversal
 from robota.workspace.checkpoints.store import CheckpointStore
+from robota.workspace.git.ref_moves import RefMover, joined_moves, possible_moves, reversed_moves
+from robota.workspace.git.run import GitError
 
 ID_BYTES: Final = 8
+REFS_NOT_MOVED: Final = "The rest was restored, but not all branches, tags or stash entries of git could be moved back:"
 LEFT_OUT_NAMED: Final = 20
 T = TypeVar("T")
 
 
 class _Way(msgspec.Struct, frozen=True, kw_only=True):
-    """A way back, worked out. `to` is absent if the conversation is there already or stays as it is."""
+    """A planned restore. `to` is absent if the conversation is already at that point, or stays as it is."""
 
     action: RewindAction
     to: int | None
     plan: RestorePlan | None
+    refs: tuple[RefMove, ...] = ()
+    left_refs: tuple[str, ...] = ()
 
 
 class Rewinder:
     """Goes back in one session, or only looks if it has no `log` to write to.
 
-    `open_store` gives the checkpoints of its workspace; absent if there are none. `index` is where the rewind history
-    of the log is kept, and `progress` is told how much of the log was read if that takes long.
+    `open_store` gives the checkpoints of its workspace; absent if there are none. `refs` moves names of git.
+    `index` is where the rewind history of the log is kept, and `progress` is told how much of the log was read if that
+    takes long.
     """
 
     def __init__(
@@ -54,10 +61,12 @@ class Rewinder:
         log: LogPort | None,
         open_store: Callable[[], CheckpointStore] | None,
         *,
+        refs: RefMover | None = None,
         index: Path | None = None,
         progress: Callable[[int], object] = lambda _: None,
     ) -> None:
         self._path = path
+        self._refs = refs
         self._index = index
         self._progress = progress
         self._log = log
@@ -66,7 +75,7 @@ class Rewinder:
 
     async def points(self, newest: int | None = None) -> tuple[PromptPoint, ...]:
         """Every prompt of the session, also those on branches that were left, or only the `newest` ones."""
-        return await _in_thread(lambda: tuple(map(self._shown, _last(self._history().points, newest))))
+        return await _in_thread(lambda: tuple(map(self._prompt_point, _last(self._history().points, newest))))
 
     async def diff(self, number: int | None) -> str:
         """What the calls of a prompt changed, or everything since the first change."""
@@ -86,10 +95,10 @@ class Rewinder:
         if not result.is_empty or not isinstance(order, RewindTo):
             # Also where nothing is left to undo it counts as undone, so that what was before it can be.
             assert self._log is not None, "this was only to be looked at"
-            await self._go(way, self._log)
+            await self._restore_along(way, self._log)
         return result
 
-    async def _go(self, way: _Way, log: LogPort) -> None:
+    async def _restore_along(self, way: _Way, log: LogPort) -> None:
         name = os.urandom(ID_BYTES).hex()
         plan = way.plan if way.plan is not None and way.plan.changes else None
         files = None if plan is None else RewoundFiles(before=plan.saved, after=plan.after)
@@ -100,7 +109,22 @@ class Rewinder:
             except RewindError:
                 await _write(log, RewindRecord(rewind_id=name, action="failed"))
                 raise
-        await _write(log, RewindRecord(rewind_id=name, action=way.action, to=way.to, files=files))
+        moved, problem = await self._move_refs(way.refs)
+        await _write(log, RewindRecord(rewind_id=name, action=way.action, to=way.to, files=files, refs=moved))
+        if problem is not None:
+            raise RewindError(f"{REFS_NOT_MOVED} {problem}") from problem
+
+    async def _move_refs(self, moves: tuple[RefMove, ...]) -> tuple[tuple[RefMove, ...], GitError | None]:
+        """Move names of git; returns what was moved, and what went wrong."""
+        if self._refs is None or not moves:
+            return (), None
+        before = self._refs.names()
+        try:
+            await self._refs.move(moves)
+        except GitError as error:
+            now = self._refs.names()
+            return tuple(move for move in moves if now.get(move.name) != before.get(move.name)), error
+        return moves, None
 
     def _history(self) -> RewindHistory:
         return read_rewind_history(self._path, self._index, progress=self._progress)
@@ -111,7 +135,7 @@ class Rewinder:
         self._store = self._store or self._open_store()
         return self._store
 
-    def _shown(self, point: RewindPoint) -> PromptPoint:
+    def _prompt_point(self, point: RewindPoint) -> PromptPoint:
         return PromptPoint(
             number=point.number,
             prompt=point.prompt,
@@ -129,7 +153,7 @@ class Rewinder:
             changes = self._checkpoints().changes(point.before, point.after or self._checkpoints().capture().id)
         except (CheckpointError, RewindError):
             return None
-        return tuple(_text(change.path) for change in changes)
+        return tuple(_unicode_path(change.path) for change in changes)
 
     def _left_out(self, point: RewindPoint) -> tuple[LeftFile, ...]:
         """The first of the files that are not in its checkpoints, if these are still there."""
@@ -140,7 +164,7 @@ class Rewinder:
                 missing = opened.details(point.newest_checkpoint).not_captured
         except (CheckpointError, RewindError):
             return ()
-        return tuple(LeftFile(path=_text(each.path), reason=each.reason) for each in missing[:LEFT_OUT_NAMED])
+        return tuple(LeftFile(path=_unicode_path(each.path), reason=each.reason) for each in missing[:LEFT_OUT_NAMED])
 
     def _diff(self, number: int | None) -> str:
         points = self._history().points
@@ -165,7 +189,7 @@ class Rewinder:
     def _way(self, order: RewindRequest, history: RewindHistory) -> _Way:
         match order:
             case RewindTo():
-                return self._way_to(order, history.points)
+                return self._with_refs(self._way_to(order, history.points), order, history)
             case UndoRewind():
                 if not history.undo:
                     raise RewindError("There is nothing to undo in this session")
@@ -186,10 +210,23 @@ class Rewinder:
                 raise RewindError(f"{names} is not in the workspace, and was not in it then")
         return _Way(action=RewindAction.RESTORE, to=None if is_part else to, plan=plan)
 
+    def _with_refs(self, way: _Way, order: RewindTo, history: RewindHistory) -> _Way:
+        """The way, with the names of git that commands moved since then."""
+        if order.only or order.scope is RewindScope.CONVERSATION:
+            return way
+        moved = history.refs_moved_since(_seq(order, history.points))
+        return self._moving(way, reversed_moves(joined_moves(moved)))
+
+    def _moving(self, way: _Way, moves: tuple[RefMove, ...]) -> _Way:
+        if self._refs is None or not moves:
+            return way
+        possible, left = possible_moves(self._refs.names(), moves)
+        return msgspec.structs.replace(way, refs=possible, left_refs=tuple(move.name for move in left))
+
     def _way_off(self, action: RewindAction, step: RewindStep) -> _Way:
         files = step.files
         plan = None if files is None else plan_reversal(self._checkpoints(), files.before, files.after)
-        return _Way(action=action, to=step.to, plan=plan)
+        return self._moving(_Way(action=action, to=step.to, plan=plan), reversed_moves(step.refs))
 
 
 async def _write(log: LogPort, record: Payload) -> None:
@@ -201,11 +238,18 @@ async def _write(log: LogPort, record: Payload) -> None:
 
 
 async def _in_thread(work: Callable[[], T]) -> T:
-    """Do what may block beside the loop."""
+    """Run a function that may block, in a thread."""
     try:
         return await asyncio.to_thread(work)
     except (CheckpointError, LogError) as error:
         raise RewindError(str(error)) from error
+
+
+def _seq(order: RewindTo, points: Sequence[RewindPoint]) -> int:
+    """The record that the order leads to, for what is recorded after a call's checkpoint."""
+    if order.number is not None:
+        return _numbered(points, order.number).seq
+    return [call.seq for point in points for call in point.calls if call.id == order.call_id][-1]
 
 
 def _target(order: RewindTo, points: Sequence[RewindPoint]) -> tuple[str | None, int]:
@@ -233,30 +277,30 @@ def _numbered(points: Sequence[RewindPoint], number: int) -> RewindPoint:
 
 def _result(way: _Way, history: RewindHistory) -> RewindResult:
     plan = way.plan
-    result = RewindResult(action=way.action)
+    result = RewindResult(action=way.action, refs=way.refs, left_refs=way.left_refs)
     if plan is not None:
-        result = RewindResult(
-            action=way.action,
-            files=tuple(RestoredFile(path=_text(each.path), kind=each.kind) for each in plan.changes),
-            left_files=tuple(LeftFile(path=_text(each.path), reason=each.reason) for each in plan.left),
+        result = msgspec.structs.replace(
+            result,
+            files=tuple(RestoredFile(path=_unicode_path(each.path), kind=each.kind) for each in plan.changes),
+            left_files=tuple(LeftFile(path=_unicode_path(each.path), reason=each.reason) for each in plan.left),
             saved_new_work=plan.saved_new_work,
             diff=plan.diff.decode("utf-8", "replace"),
             state=plan.fingerprint,
         )
     if way.to is None:
         return result
-    known = history.live_at(way.to)
-    left = [point for point in history.points if point.is_live and point.number not in known]
+    live = history.live_at(way.to)
+    left = [point for point in history.points if point.is_live and point.number not in live]
     now_live = {point.number for point in history.points if point.is_live}
     return msgspec.structs.replace(
         result,
         changes_conversation=True,
         left_prompts=tuple(point.number for point in left),
-        returned_prompts=tuple(sorted(known - now_live)),
+        returned_prompts=tuple(sorted(live - now_live)),
         draft=left[0].prompt if left and way.action is RewindAction.RESTORE else None,
     )
 
 
-def _text(path: str) -> str:
-    """A path that JSON can hold: bytes that are no text are replaced."""
+def _unicode_path(path: str) -> str:
+    """A path as valid Unicode: bytes that are not text are replaced."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -8,12 +8,12 @@ import msgspec
 
 from robota.config.launch_options import LaunchOptions
 from robota.config.settings.schema import Completion, SettingsFile
+from robota.contracts.agent import AgentDefinition
 from robota.log.kinds.session import SessionHeader
 from robota.protocol.events import SessionState, UsedPlugin
 from robota.protocol.permission_mode import PermissionMode
 from robota.version import VERSION
 
-MISTAKE_LIMIT: Final = 3
 DEFAULT_MODE: Final = "code"
 AUTO_COMPACT_THRESHOLD: Final = 0.835
 
@@ -49,8 +49,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     permission_mode: PermissionMode
     completion: Completion
     tool_format: ToolFormat
-    own_requests: int | None = None  # of a subtask, which then ends with its last words; its parent goes on
-    mistake_limit: int = MISTAKE_LIMIT
+    own_requests: int | None = None  # of a subtask, which then ends with its last reply; its parent continues
+    agent: AgentDefinition | None = None  # that the session works as
     append_system_prompt: str | None = None
     style: StyleOptions | None = None
     plugins: tuple[UsedPlugin, ...] = ()

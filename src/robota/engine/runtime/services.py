@@ -15,6 +15,7 @@ from robota.providers.retry import RetryPolicy
 from robota.secrets.redaction import Redactor
 
 if TYPE_CHECKING:
+    from robota.contracts.confinement import ConfinementService
     from robota.contracts.knowledge import (
         ExpandMentions,
         InstructionService,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         PromptService,
     )
     from robota.contracts.rewind import RewindService
+    from robota.engine.runtime.agent_service import AgentService
 
 
 class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,11 +58,13 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     reach: KnownReach = msgspec.field(default_factory=lambda: KnownReach(CommandReach()))
     hooks: SessionHooks = SessionHooks()
     checkpoint: Checkpoint | None = None
+    confinement: "ConfinementService | None" = None
     knowledge: "KnowledgeService | None" = None
     prompts: "PromptService | None" = None
     instructions: "InstructionService | None" = None
     memory: "MemoryService | None" = None
     mentions: "ExpandMentions | None" = None
     rewind: "Callable[[], RewindService] | None" = None
+    agents: "AgentService | None" = None
     replay_environment: Callable[[str], str] | None = None
     redactor: Redactor = msgspec.field(default_factory=Redactor)

@@ -1,29 +1,33 @@
 """Everything that belongs to one task and is shared by the parts that run it."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from math import ceil
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from robota.contracts.agent import AgentIdentity
 from robota.contracts.hook import EMPTY_HOOK_RESULT, HookContext, HookEvent, HookResult
 from robota.engine.record.history import History
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.user_input import AskTable, MessageQueue, ResumedAnswer, is_answered_by_queue
+from robota.engine.runtime.user_input import AskTable, MessageQueue, News, ResumedAnswer, is_answered_by_queue
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.session import TaskRecord
-from robota.protocol.asks.answer import Answer, Say
+from robota.protocol.asks.answer import Answer, Reject, Say
 from robota.protocol.asks.ask import (
     ApprovalAsk,
     ApprovalVerdict,
     Ask,
     CompletionAsk,
     FailureAsk,
+    QuestionAsk,
 )
 from robota.protocol.asks.kinds import IDLE_ASKS, RESUMABLE_ASKS
 from robota.protocol.asks.seed import SeedAsk, ask_of, seed_ask, seed_form
@@ -50,12 +54,24 @@ from robota.providers.chunks import ToolSpec
 
 # How many recent sizes of the conversation the growth rate is computed from.
 SIZES_KEPT: Final = 10
+MAX_ASKS_FOR_ONE_CAUSE: Final = 2
+ASKED_ENOUGH: Final = (
+    "The user has been asked about this twice and is not asked again in this session. Find another way."
+)
+NOBODY_ANSWERS: Final = (
+    "No user is present to answer. Continue without an answer, and say in your report what was open."
+)
 # The response that other clients see for an ask that a condense command interrupted.
 CONDENSED: Final = "condenseTaskContextRequest"
+# Likewise for one that ended because an agent had news.
+CONTINUED: Final = "agentNews"
 ASKED_ANEW: Final = (
     "The action has changed since it was shown for approval, so the answer was discarded and nothing was done. "
     "Approval is requested again."
 )
+
+if TYPE_CHECKING:
+    from robota.policy.review import Review
 
 
 class Spent:
@@ -64,6 +80,18 @@ class Spent:
     def __init__(self) -> None:
         self.requests = 0
         self.cost: float | None = 0.0
+
+
+class AskedCauses:
+    """How often the user was asked in a session because the sandbox stopped something, by cause."""
+
+    def __init__(self) -> None:
+        self._asked: Counter[str] = Counter()
+
+    def may_ask(self, cause: str) -> bool:
+        """Count a question, unless it would be the third for its cause. Without a cause it does not count."""
+        self._asked[cause] += 1
+        return not cause or self._asked[cause] <= MAX_ASKS_FOR_ONE_CAUSE
 
 
 class TurnCounts:
@@ -75,7 +103,7 @@ class TurnCounts:
 
 
 def is_used_up(limit: float | None, used: float | None) -> bool:
-    """Whether a limit is reached. What is used may be unknown, which counts as too much."""
+    """Whether a limit is reached. Unknown usage counts as too much."""
     return limit is not None and (used is None or used >= limit)
 
 
@@ -186,12 +214,18 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     grants: list[str] = msgspec.field(default_factory=list)  # of the whole session
     turn_grants: list[str] = msgspec.field(default_factory=list)  # until control goes back to the user
     turn_denials: list[str] = msgspec.field(default_factory=list)  # likewise
+    turn_model: str | None = None  # likewise, instead of the model of the session
+    ask_model: "Callable[[TaskRuntime, str, str, str | None], Awaitable[str]] | None" = None  # for hooks
+    asked_causes: AskedCauses = msgspec.field(default_factory=AskedCauses)  # of the whole session
+    reviews: "list[Review]" = msgspec.field(default_factory=list)  # of the whole session
     meter: Meter = msgspec.field(default_factory=Meter)
     background: set[asyncio.Task[HookResult]] = msgspec.field(default_factory=set)
     parent_id: str | None = None  # the task that started this one
     queue_id: str | None = None  # its message queue, if it does not share that of its parent
     head: TaskHead = TaskHead()
     agent_type: str | None = None  # of a subtask
+    parent: "TaskRuntime | None" = None  # of a subtask: it may do nothing that this one may not
+    agent: AgentIdentity | None = None  # if it is an agent
     prompt_id: str | None = None  # the prompt that it works on
     waited_s: float = 0.0  # for answers of the user
     resumed_answers: dict[str, ResumedAnswer] = msgspec.field(
@@ -207,10 +241,16 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     def is_subtask(self) -> bool:
         return self.agent_type is not None
 
+    @property
+    def can_present_plan(self) -> bool:
+        """Whether a user attends who can decide about a plan, and this is the task that they talk to."""
+        return self.options.launch.attended and not self.is_subtask
+
     def end_turn_rules(self) -> None:
-        """Drop the grants and denials of a skill, which were for the prompt that named it."""
+        """Drop the grants, the denials and the model of a skill, which were for the prompt that named it."""
         self.turn_grants.clear()
         self.turn_denials.clear()
+        self.turn_model = None
 
     def switch_mode(self, mode: str) -> None:
         previous, self.mode = self.mode, mode
@@ -236,6 +276,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
             agent_type=self.agent_type,
             prompt_id=self.prompt_id,
             tell=lambda message: self.bus.emit(Notice(level="info", text=message)),
+            ask_model=None if self.ask_model is None else partial(self.ask_model, self),
         )
 
     def warn(self, message: str) -> None:
@@ -246,6 +287,15 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         """Send the usage of the task and the size of its context to clients."""
         for event in self.usage_events:
             self.bus.emit(event)
+
+    def is_at_limit(self, counts: TurnCounts) -> bool:
+        """Whether the task made too many mistakes, or has used up its requests or its budget, or that is unknown."""
+        options, spent = self.options, self.meter.spent
+        return (
+            0 < options.settings.mistake_limit <= counts.mistakes
+            or is_used_up(options.launch.max_turns, spent.requests)
+            or is_used_up(options.launch.max_cost, spent.cost)
+        )
 
     @property
     def usage_events(self) -> tuple[Event, ...]:
@@ -293,11 +343,11 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
             self.rows.change(resumed.row, is_answered=True)
             self.rows.say("error", ASKED_ANEW)
         answer = await self._ask(asked, seed or seed_ask(asked), call_id=call_id, row=row)
-        assert not isinstance(answer, CondenseContext)
+        assert not isinstance(answer, CondenseContext | News)
         return answer
 
     def settle(self, row: Message, answer: Answer) -> None:
-        """Record the answer and tell every client."""
+        """Record the answer and send it to every client."""
         response, text = seed_form(answer)
         self.journal.write(AnswerRecord(task_id=self.task_id, ts=row.ts, response=response, text=text or None))
         self._close_ask(row, response)
@@ -321,7 +371,13 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     async def ask_or_command(self, asked: Ask) -> Answer | CondenseContext:
         """Ask; a client may send a command instead of an answer. The caller carries it out and asks again."""
-        return await self._ask(asked, seed_ask(asked), takes_commands=True)
+        answer = await self._ask(asked, seed_ask(asked), takes_commands=True)
+        assert not isinstance(answer, News)
+        return answer
+
+    async def ask_for_prompt(self) -> Answer | CondenseContext | News:
+        """Wait for the next prompt, a command, or news of an agent."""
+        return await self._ask(CompletionAsk(), seed_ask(CompletionAsk()), takes_commands=True)
 
     async def _ask(
         self,
@@ -331,7 +387,8 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         call_id: str | None = None,
         row: Message | None = None,
         takes_commands: bool = False,
-    ) -> Answer | CondenseContext:
+    ) -> Answer | CondenseContext | News:
+        asked = self._signed(asked)
         row = row or self.rows.ask(
             seed.kind,
             seed.text,
@@ -342,9 +399,11 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         )
         self.bus.emit(self._waiting_event(seed.kind))
         self._notify(asked)
-        queued = self._queued_answer(asked)
+        # An agent whose question nobody can answer must not wait forever.
+        is_alone = self.agent is not None and not self.options.launch.attended
+        queued = Reject(text=NOBODY_ANSWERS) if is_alone else self._queued_answer(asked)
         if queued is not None:
-            answer: Answer | CondenseContext = queued
+            answer: Answer | CondenseContext | News = queued
         else:
             began = monotonic()
             try:
@@ -353,9 +412,23 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
                 self.waited_s += monotonic() - began
         if isinstance(answer, CondenseContext):
             self._close_ask(row, CONDENSED)
+        elif isinstance(answer, News):
+            self._close_ask(row, CONTINUED)
         else:
             self.settle(row, answer)
         return answer
+
+    def _signed(self, asked: Ask) -> Ask:
+        """The ask with the name of the agent that asks. The user may see several, of several agents."""
+        if self.agent is None:
+            return asked
+        match asked:
+            case ApprovalAsk():
+                return msgspec.structs.replace(asked, title=f"{self.agent.shown_name}: {asked.title}")
+            case QuestionAsk():
+                return msgspec.structs.replace(asked, question=f"{self.agent.shown_name} asks: {asked.question}")
+            case _:
+                return asked
 
     def _queued_answer(self, asked: Ask) -> Say | None:
         """The queued message that answers the ask. Messages for the end of the turn answer only the completion ask."""
@@ -372,9 +445,9 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     def _is_same_ask(self, asked: Ask, row: Message) -> bool:
         """Whether `row` showed the same ask. The verdict may differ, because policy has judged the call again."""
         before = ask_of(row)
-        return before is not None and self._shown(asked) == self._shown(before)
+        return before is not None and self._visible_part(asked) == self._visible_part(before)
 
-    def _shown(self, asked: Ask) -> bytes:
+    def _visible_part(self, asked: Ask) -> bytes:
         """The visible part of an ask, with secrets masked as in the log."""
         if isinstance(asked, ApprovalAsk):
             asked = msgspec.structs.replace(asked, verdict=ApprovalVerdict())

@@ -18,6 +18,7 @@ from robota.protocol.asks.ask import (
     LimitAsk,
     MistakeKind,
     MistakesAsk,
+    PlanAsk,
     QuestionAsk,
     ResumeAsk,
 )
@@ -29,8 +30,23 @@ MAX_ASK_SHOWN: Final = 60
 
 
 def is_answered_by_queue(asked: Ask | None) -> bool:
-    """Whether a queued message may answer the ask: never an approval, and never the question of an MCP server."""
-    return isinstance(asked, QuestionAsk | CompletionAsk) and not isinstance(asked, ElicitationAsk)
+    """Whether a queued message may answer the ask: never an approval, a plan, or the question of an MCP server.
+
+    It was written before the user saw the ask.
+    """
+    return isinstance(asked, QuestionAsk | CompletionAsk) and not isinstance(asked, ElicitationAsk | PlanAsk)
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """News for the model that are not a prompt: `about` is the agent, `delivered` is called when they were sent.
+
+    If they `may_wait`, they come with the next request, and are no reason for one.
+    """
+
+    about: str
+    text: str
+    delivered: Callable[[], None]
+    may_wait: bool = False
 
 
 class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +58,7 @@ class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
 
     task_id: str
     message: Message
-    future: asyncio.Future[Answer | CondenseContext]
+    future: asyncio.Future[Answer | CondenseContext | News]
     takes_commands: bool = False
     only_by_ts: bool = False
 
@@ -65,6 +81,7 @@ class AskTable:
         self._pending: dict[int, PendingAsk] = {}
         self._answered: set[int] = set()
         self._about_output: set[int] = set()
+        self.on_change: Callable[[], None] = lambda: None  # called when a task begins or ends to wait
 
     def show_output(self, ts: int) -> None:
         """Register the ask `ts` about a running command. It may be answered, but nothing waits for the answer."""
@@ -95,12 +112,12 @@ class AskTable:
     async def wait_by_ts(self, task_id: str, message: Message) -> Answer:
         """Wait for an answer that names this ask, which an earlier process left open."""
         answer = await self.wait(task_id, message, only_by_ts=True)
-        assert not isinstance(answer, CondenseContext)
+        assert not isinstance(answer, CondenseContext | News)
         return answer
 
     async def wait(
         self, task_id: str, message: Message, *, takes_commands: bool = False, only_by_ts: bool = False
-    ) -> Answer | CondenseContext:
+    ) -> Answer | CondenseContext | News:
         """Wait for the answer, or with `takes_commands` for a command that comes instead.
 
         However the wait ends, the ask is then no longer answerable.
@@ -113,11 +130,13 @@ class AskTable:
             only_by_ts=only_by_ts,
         )
         self._pending[message.ts] = pending
+        self.on_change()
         try:
             return await pending.future
         finally:
             self._pending.pop(message.ts, None)
             self._answered.discard(message.ts)
+            self.on_change()
 
     def find(self, ts: int | None) -> PendingAsk | Refused:
         """The open ask `ts`, or the only one that is open; the refusal if there is no such ask, or several."""
@@ -133,11 +152,17 @@ class AskTable:
             case _:
                 return Refused(code="ambiguous_ask", message=_why_ambiguous(choices))
 
-    def settle(self, pending: PendingAsk, answer: Answer | CondenseContext) -> None:
+    def settle(self, pending: PendingAsk, answer: Answer | CondenseContext | News) -> None:
         """Hand over the answer, or the command that comes instead of one. The ask is open no longer."""
         del self._pending[pending.message.ts]
         self._answered.add(pending.message.ts)
         pending.future.set_result(answer)
+
+    def wake(self, task_id: str, news: News) -> None:
+        """Continue a task that waits for the next prompt with news instead, unless they may wait."""
+        pending = None if news.may_wait else self.newest_of(task_id)
+        if pending is not None and pending.takes_commands and isinstance(pending.message.asked, CompletionAsk):
+            self.settle(pending, news)
 
 
 def ends_turn(asked: Ask | None, answer: Answer) -> bool:
@@ -205,7 +230,7 @@ class MessageQueue:
         self._commands_of_log = frozenset(entry.text for entry in waiting if entry.is_command)
 
     def is_from_log(self, command: str) -> bool:
-        """Whether this shell command comes from the log, which anybody could have written, so it needs approval."""
+        """Whether this shell command comes from a log, which may have been forged, so that it needs approval."""
         return command in self._commands_of_log
 
     def entries(self, queue_id: str | None = None) -> tuple[QueuedMessage, ...]:
@@ -278,6 +303,7 @@ class UserInput(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
     is_prompt: bool = True  # typed by the user, not generated by a parent task or a resumption
     is_command: bool = False
+    is_carried_out: bool = False  # an order to Robota itself, which the model need not answer
 
     @property
     def as_typed(self) -> str:

@@ -61,7 +61,7 @@ class ContextCommands:
         changes: Changes,
         open_task: Callable[[], Task | Refused | ToolsNeeded],
     ) -> None:
-        """`open_task` returns the task to act on, or why there is none yet."""
+        """`open_task` returns the task to act on, or the reason why there is none yet."""
         self._runner = runner
         self._asks = asks
         self._journal = journal

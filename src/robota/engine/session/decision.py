@@ -110,7 +110,7 @@ def _described(error: Exception) -> str:
     return f"The command failed: {type(error).__name__}: {error}{where}."
 
 
-THE_SESSION_GOES_ON: Final = "The command may have done part of its work. The session goes on."
+THE_SESSION_GOES_ON: Final = "The command may have done part of its work. The session continues."
 A_BUG: Final = f"This is a bug in Robota. {THE_SESSION_GOES_ON}"
 NO_TASK: Final = Refused(code="no_active_task", message="There is no task.")
 CLOSED: Final = Refused(code="session_closed", message="The session is closed. Nothing was changed.")

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from robota.contracts.workspace import Processes
 from robota.engine.runtime.user_input import AskTable, MessageQueue, PendingAsk, is_answered_by_queue
-from robota.engine.session.decision import NO_TASK, Decision, SessionChange, accepting, no_such_task
+from robota.engine.session.decision import NO_TASK, ChangeFailed, Decision, SessionChange, accepting, no_such_task
 from robota.engine.session.snapshot import visible_runtime
 from robota.engine.task.runner import TaskRunner
 from robota.protocol.asks.answer import Answer, Reject, Say
@@ -24,6 +24,11 @@ from robota.protocol.commands import (
 from robota.protocol.message import QueuedMessage
 
 EMPTY_MESSAGE = Refused(code="empty_message", message="There is nothing to queue: no text and no image.")
+STAYS_IN_FOREGROUND = Refused(
+    code="stays_in_foreground",
+    message="The command goes on as before, because it cannot be moved to the background: it runs confined without "
+    "approval, it is not a command of the agent, or too many processes are there already.",
+)
 NO_COMMAND = Refused(code="no_command", message="No command is running.")
 
 
@@ -129,4 +134,17 @@ class InputCommands:
                 return accepting(lambda: None)
             case "abort":
                 return accepting(self._processes.abort_running) if self._processes.is_running else NO_COMMAND
-        return Refused(code="unknown_operation", message="The operation must be continue or abort.")
+            case "background":
+                return self._moving_to_background()
+        return Refused(code="unknown_operation", message="The operation must be continue, abort or background.")
+
+    def _moving_to_background(self) -> Decision[Accepted]:
+        if not self._processes.is_running:
+            return NO_COMMAND
+
+        async def make() -> Accepted:
+            if not self._processes.move_running():
+                raise ChangeFailed(STAYS_IN_FOREGROUND)
+            return Accepted()
+
+        return SessionChange(make)

@@ -87,7 +87,7 @@ class SessionRewind:
         return await self._answer(lambda service: service.preview(order))
 
     async def go(self, order: RewindRequest) -> RewindResult | Refused:
-        """Rewind, tell every client, and offer to resume the task."""
+        """Rewind, inform every client, and offer to resume the task."""
         return await self._changes.make(lambda: self._decide(order))
 
     async def handle(self, command: RewindCommand) -> Receipt:
@@ -121,9 +121,9 @@ class SessionRewind:
         if order.state and order.state != preview.state:
             return CHANGED
         # The task may have gone on by itself while the log was read.
-        return SessionChange(lambda: self._make(order, preview)) if self._session.is_idle else BUSY
+        return SessionChange(lambda: self._rewind_to(order, preview)) if self._session.is_idle else BUSY
 
-    async def _make(self, order: RewindRequest, preview: RewindResult) -> RewindResult:
+    async def _rewind_to(self, order: RewindRequest, preview: RewindResult) -> RewindResult:
         result = await self._answer(lambda service: self._rewind(service, order, preview))
         if isinstance(result, Refused):
             raise ChangeFailed(result)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final, assert_never
 import msgspec
 
 from robota.contracts.hook import HookContext, HookEvent
-from robota.contracts.tool import Delegate
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.options import Options, session_header
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.user_input import AskTable, MessageQueue, PendingAsk
+from robota.engine.runtime.user_input import AskTable, MessageQueue, PendingAsk, UserInput
 from robota.engine.session.decision import (
     NO_TASK,
     Changes,
@@ -65,6 +64,7 @@ from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
     from robota.engine.runtime.task_runtime import TaskRuntime
+    from robota.engine.session.background.work import BackgroundWork
     from robota.engine.session.context_commands import ContextCommands
     from robota.engine.session.input_commands import InputCommands
     from robota.engine.session.rewinding import SessionRewind
@@ -79,15 +79,6 @@ if TYPE_CHECKING:
 LAST_SYNC_SECONDS: Final = 10.0
 # At these no turn is under way that could be stopped. One that failed or met a limit is.
 AT_REST_ASKS: Final = RESUME_ASKS | {"completion_result"}
-BYPASS_FORBIDDEN: Final = (
-    "The settings disable the permission mode bypassPermissions (permissions.disableBypassPermissionsMode). The mode "
-    "is unchanged."
-)
-# The permission mode only changes what is asked. Whether commands are sandboxed is decided when the session starts.
-SANDBOX_STAYS: Final = {
-    True: "Commands still run in the sandbox, as at the start of the session.",
-    False: "Commands still run without a sandbox, as at the start of the session. Start a new session to use one.",
-}
 STOPPED: Final = Refused(code="cancelled", message="Stopped before the task started. Nothing was sent to the model.")
 BUSY: Final = Refused(code="task_busy", message="A task is running. Cancel or clear it, or queue the message.")
 PAUSED: Final = Refused(code="task_paused", message="The task is paused. Decide first whether to resume it.")
@@ -107,12 +98,15 @@ class Session:
         self._gathering: ToolGathering | None = None
         self._sandbox: Sandbox | None = None
         self._queue = MessageQueue(self._journal, self._queue_changed)
-        self._tree = TaskTree(self._bus, self._journal, self._new_subtask, self._send_state)
+        made = (lambda: self._tasks), (lambda: self._options)
+        self._tree = TaskTree(self._bus, self._journal, *made, self._send_state, self.submit)
         self._runner = TaskRunner(self._tree, self._reopen)
+        self.pause = self._runner.pause
         self._rewind: SessionRewind | None = None
         self._titling: Titling | None = None
         self._wants_title = options.settings.title_by_model and options.name is None
         self._changes = Changes(self.gather_tools)
+        self.ends_because = "other"  # the reason that hooks of SessionEnd are told
         self._journal.write(session_header(options))
 
     @cached_property
@@ -148,7 +142,7 @@ class Session:
     async def _decide(self, command: TaskCommand | InputCommand | ContextCommand) -> Decision[Accepted]:
         """What a command does. Nothing is changed before that is decided."""
         if isinstance(command, InputCommand):
-            return self._input.decide(command, is_starting=self._is_gathering)
+            return self._input.decide(command, is_starting=self.is_gathering)
         if isinstance(command, ContextCommand):
             return await self.context.decide(command)
         match command:
@@ -161,7 +155,7 @@ class Session:
             case SwitchMode():
                 return self._switching_mode(command.text)
             case SetPermissionMode():
-                return self._setting_permission_mode(command.permission_mode)
+                return await self._setting_permission_mode(command.permission_mode)
             case RetryNow():
                 return self._retrying()
             case _:
@@ -173,7 +167,6 @@ class Session:
         `left_ms` is the time of the last record. Approvals and grants are not restored. Returns once the user is
         asked, or at once if the log has no task.
         """
-        # Imported here because most sessions are new.
         from robota.engine.task.resumption import PausedTask
 
         self._queue.restore(replayed.queue)
@@ -198,6 +191,7 @@ class Session:
             message_queue=self._queue.entries(),
             log_path=str(self._journal.path),
             sandbox=self._sandbox.kind if self._sandbox else None,
+            can_confine=self._services.confinement is not None and self._services.confinement.may_work(),
         )
 
     def usage(self) -> TokenUsage:
@@ -239,9 +233,11 @@ class Session:
         if self._titling is not None:
             await self._titling.finish()
         await self._runner.stop(is_leaving=True)
+        if self._tree.agents is not None:
+            self._tree.agents.close()
         if self._services.hooks.lifecycle is not None:
-            context = HookContext(permission_mode=self._options.permission_mode)
-            await self._services.hooks.lifecycle.fire(HookEvent.SESSION_END, "other", context=context, reason="other")
+            context, reason = HookContext(permission_mode=self._options.permission_mode), self.ends_because
+            await self._services.hooks.lifecycle.fire(HookEvent.SESSION_END, reason, context=context, reason=reason)
             await self._services.hooks.lifecycle.close()
         if self._services.processes.background and (runtime := self._visible_runtime) is not None:
             from robota.engine.session.unread_output import keep_unread_output
@@ -270,6 +266,14 @@ class Session:
 
             self._rewind = SessionRewind(self, self._services.rewind, self._changes, self._bus.emit)
         return self._rewind
+
+    @cached_property
+    def background(self) -> "BackgroundWork":
+        """What runs beside the conversation, for the user; imported with the first use of it."""
+        from robota.engine.session.background.work import BackgroundWork
+
+        parts = (self._runner, self._tree, self._services, self._changes, self._tasks.watch)
+        return BackgroundWork(*parts, self._start_waiting)
 
     @property
     def is_idle(self) -> bool:
@@ -313,6 +317,7 @@ class Session:
             return
         options = msgspec.structs.replace(self._options, mode=logged.mode or self._options.mode)
         task = self._tasks.new(options, logged.task_id, replayed=logged)
+        task.restore_agents(logged)
         self._runner.offer_resumption(task, ResumeAsk(is_completed=logged.is_complete), replayed.open_subtasks)
 
     def _starting(self, command: NewTask) -> Decision[Accepted]:
@@ -333,8 +338,18 @@ class Session:
         task = self._tasks.new(options, command.task_id)
         self._task_ids.add(task.runtime.task_id)
         self._start_titling(task, command.text)
-        await self._runner.start(task, command.text, command.images, is_command=command.is_command)
+        first = UserInput(text=command.text, images=command.images, is_command=command.is_command)
+        await self._runner.start(task, first)
         return Accepted(id=task.runtime.task_id)
+
+    async def _start_waiting(self, line: str) -> "Task":
+        """Start a task without a request to the model, below which agents can work."""
+        await self._runner.stop()
+        task = self._tasks.new(self._options)
+        self._task_ids.add(task.runtime.task_id)
+        await self._runner.start(task, UserInput(text=line, is_prompt=False, is_carried_out=True))
+        await task.subtasks.opened.wait()
+        return task
 
     def _start_titling(self, task: "Task", prompt: str) -> None:
         """Request a title from the model while the first task works, if the settings want one."""
@@ -344,7 +359,7 @@ class Session:
             self._titling, self._wants_title = Titling(task.runtime, prompt), False
 
     @property
-    def _is_gathering(self) -> bool:
+    def is_gathering(self) -> bool:
         """Whether a task waits for the tools of MCP servers."""
         return self._gathering is not None and self._gathering.is_under_way
 
@@ -378,7 +393,7 @@ class Session:
         if command.task_id is not None and (root is None or command.task_id != root.runtime.task_id):
             subtask = self._runner.find_subtask(command.task_id)
             return no_such_task(command.task_id) if subtask is None else accepting(subtask.stop)
-        if self._gathering is not None and self._is_gathering:
+        if self._gathering is not None and self.is_gathering:
             return accepting(self._gathering.stop)
         pending = self._shown_ask
         is_at_rest = pending is not None and pending.message.ask in AT_REST_ASKS
@@ -413,9 +428,12 @@ class Session:
             return self._runner.current or NO_TASK
         return self._tasks.opened(self._options, paused) if self._services.tools.is_complete else ToolsNeeded(PAUSED)
 
-    def _setting_permission_mode(self, mode: PermissionMode) -> Decision[Accepted]:
-        if mode is PermissionMode.BYPASS and self._options.settings.permissions.disable_bypass_permissions_mode:
-            return Refused(code="forbidden_mode", message=BYPASS_FORBIDDEN)
+    async def _setting_permission_mode(self, mode: PermissionMode) -> Decision[Accepted]:
+        from robota.engine.session.choosing_permissions import refusal_of
+
+        if (refusal := await refusal_of(mode, self._options, self._services)) is not None:
+            self._send_state()
+            return refusal
         return accepting(lambda: self._set_permission_mode(mode))
 
     def _set_permission_mode(self, mode: PermissionMode) -> None:
@@ -425,30 +443,28 @@ class Session:
         self._journal.write(session_header(self._options))
         self._send_state()
         if PermissionMode.BYPASS in (mode, before.permission_mode) and mode != before.permission_mode:
+            from robota.engine.session.choosing_permissions import SANDBOX_STAYS
+
             self._bus.emit(Notice(level="info", text=SANDBOX_STAYS[self._services.processes.is_sandboxed]))
 
     async def older_rows(self, request: OlderRowsRequest) -> OlderRows | Refused:
         """A page of older rows of the task, from memory or from the log."""
-        from robota.engine.session.older_rows import page_of
+        from robota.engine.session.older_rows import page_for
 
-        task_id, runtime = request.task_id, self._visible_runtime
-        if task_id is not None and (runtime is None or task_id != runtime.task_id):
-            runtime = next((task.runtime for task in self._runner.open_tasks if task.runtime.task_id == task_id), None)
-        if runtime is None:
-            return NO_TASK if task_id is None else no_such_task(task_id)
-        return await page_of(runtime.rows, self._journal.path, request)
+        agents = self._tree.agents or ()
+        tasks = (*self._runner.open_tasks, *(agent.task for agent in agents))
+        return await page_for(request, self._visible_runtime, (task.runtime for task in tasks))
 
     async def _send_older_rows(self, request: OlderRowsRequest) -> Receipt:
-        found = await self.older_rows(request)
-        if isinstance(found, Refused):
-            return found
-        self._bus.emit(found)
+        older = await self.older_rows(request)
+        if isinstance(older, Refused):
+            return older
+        self._bus.emit(older)
         return Accepted()
 
     @property
     def context(self) -> "ContextCommands":
         """Decides on the commands about the model's context window."""
-        # Imported here because most sessions never need it.
         from robota.engine.session.context_commands import ContextCommands
 
         return ContextCommands(self._runner, self._asks, self._journal, self._bus, self._changes, self._open_task)
@@ -460,9 +476,6 @@ class Session:
         if not task.requester.is_pausing:
             return Refused(code="nothing_to_retry", message="No request is waiting to be retried.")
         return accepting(task.requester.retry_now)
-
-    def _new_subtask(self, parent: "Task", order: Delegate, has_own_queue: bool) -> "Task":
-        return self._tasks.subtask(self._options, parent, order, has_own_queue)
 
     async def _reopen(self, paused: "PausedTask") -> "Task | None":
         """The paused task with its conversation; None if the user cancelled the wait for its tools."""

@@ -1,4 +1,4 @@
-"""What a client is told when it begins to follow a session: its state, and the tasks that are open."""
+"""The first events of a subscription: the state of the session, and its open tasks."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,5 +1,6 @@
 """Creates the tasks of a session: new ones, subtasks, and tasks restored from the log."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,19 +13,23 @@ from robota.engine.model.system_prompt import template
 from robota.engine.record.history import History, characters_of
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
-from robota.engine.runtime.options import Options, ToolFormat
+from robota.engine.runtime.options import Options, ToolFormat, session_header
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.task_runtime import Meter, TaskRuntime
+from robota.engine.runtime.task_runtime import AskedCauses, Meter, TaskRuntime
 from robota.engine.runtime.user_input import AskTable, MessageQueue
 from robota.engine.task.subtasks import TaskTree
 from robota.engine.task.task import Task
 from robota.log.kinds.session import TaskRecord
-from robota.protocol.events import TaskCreated
+from robota.protocol.events import BackgroundTasks, TaskCreated
 from robota.providers.definition import ModelInfo
 
 if TYPE_CHECKING:
+    from robota.contracts.agent import AgentIdentity, StartAgent
+    from robota.engine.runtime.agent_service import AgentLog
+    from robota.engine.session.background.watch import BackgroundWatch
     from robota.engine.task.resumption import PausedTask
     from robota.log.replay.task import TaskFold
+    from robota.policy.review import Review
 
 
 class TaskFactory:
@@ -47,8 +52,11 @@ class TaskFactory:
         self._asks = asks
         self._queue = queue
         self._grants = grants
+        self._asked_causes = AskedCauses()
+        self._reviews: list[Review] = []
         self._tree = tree
-        services.processes.on_background = self._background_changed
+        services.processes.on_background = tree.on_agents = self._background_changed
+        asks.on_change = self._asks_changed
 
     def new(
         self,
@@ -66,7 +74,8 @@ class TaskFactory:
             runtime.history = History(identity, self._journal, call_format, replayed.conversation())
             runtime.meter.context_tokens = replayed.context_tokens
         runtime.parent_id, runtime.agent_type = parent_id, None if parent_id is None else options.mode
-        self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id))
+        root = self._tree.root_id() if parent_id is not None else None
+        self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id, root_task_id=root))
         task = Task(runtime, call_format, self._tree)
         if replayed is not None:
             task.todos = replayed.todos
@@ -86,16 +95,55 @@ class TaskFactory:
             own_requests=order.own_requests,
         )
         child = self.new(own, parent_id=parent.runtime.task_id)
+        child.runtime.parent = parent.runtime
         child.runtime.queue_id = child.runtime.task_id if has_own_queue else parent.runtime.queue_id
         child.runtime.prompt_id = parent.runtime.prompt_id
         child.runtime.turn_denials = [*parent.runtime.turn_denials, *order.denied]
         child.runtime.meter.spent = parent.runtime.meter.spent
         return child
 
-    def _background_changed(self) -> None:
-        from robota.engine.session.background_watch import background_tasks
+    def agent(
+        self, options: Options, parent: Task, identity: "AgentIdentity", order: "StartAgent", log: "AgentLog"
+    ) -> Task:
+        """The task of an agent that `parent` starts, with a log of its own. It counts against the parent's limits."""
+        definition, journal = identity.definition, Journal(log.log, self._bus)
+        own = msgspec.structs.replace(
+            options,
+            session_id=log.session_id,
+            name=order.description,
+            mode=parent.runtime.mode,
+            completion=Completion.IMPLICIT,
+            model=order.model or options.model,
+            own_requests=order.max_turns or definition.max_turns,
+        )
+        journal.write(msgspec.structs.replace(session_header(own), agent_of=parent.runtime.options.session_id))
+        task_id = f"task-{journal.next_ts()}"
+        journal.write(TaskRecord(task_id=task_id, mode=own.mode))
+        runtime = self._runtime(own, Rows(task_id, journal, self._bus), journal)
+        runtime.parent_id, runtime.parent = parent.runtime.task_id, parent.runtime
+        runtime.agent, runtime.agent_type = identity, definition.name
+        runtime.queue_id, runtime.prompt_id = task_id, parent.runtime.prompt_id
+        runtime.permission_mode = parent.runtime.permission_mode
+        runtime.meter.spent = parent.runtime.meter.spent
+        parent_id, root = parent.runtime.task_id, self._tree.root_id()
+        self._bus.emit(TaskCreated(task_id=task_id, parent_task_id=parent_id, root_task_id=root))
+        return Task(runtime, _call_format(own), self._tree)
 
-        self._bus.emit(background_tasks(self._services.processes))
+    @cached_property
+    def watch(self) -> "BackgroundWatch":
+        """Knows what runs in the background; imported with the first of it."""
+        from robota.engine.session.background.watch import BackgroundWatch
+
+        agents = lambda: self._tree.agents or ()  # noqa: E731 - created with the first agent
+        return BackgroundWatch(self._services.processes, agents, self._asks, self._journal.next_ts)
+
+    def _asks_changed(self) -> None:
+        """An agent that asks something is listed as waiting."""
+        if self._tree.agents is not None and self.watch.asks_changed():
+            self._background_changed()
+
+    def _background_changed(self) -> None:
+        self._bus.emit(BackgroundTasks(tasks=self.watch.tasks()))
 
     def runtime_of(self, options: Options, replayed: "TaskFold") -> TaskRuntime:
         """The runtime of a task from an earlier process: its rows and usage, but no conversation yet."""
@@ -131,21 +179,33 @@ class TaskFactory:
         paused.opened = task
         return task
 
-    def _runtime(self, options: Options, rows: Rows) -> TaskRuntime:
+    def _runtime(self, options: Options, rows: Rows, journal: Journal | None = None) -> TaskRuntime:
+        """With `journal` it has a log of its own."""
+        journal = journal or self._journal
         return TaskRuntime(
             options=options,
             services=self._services,
             bus=self._bus,
-            journal=self._journal,
+            journal=journal,
             asks=self._asks,
             queue=self._queue,
             rows=rows,
-            history=History(rows.task_id, self._journal, _call_format(options)),
+            history=History(rows.task_id, journal, _call_format(options)),
             mode=options.mode,
             permission_mode=options.permission_mode,
             grants=self._grants,
+            asked_causes=self._asked_causes,
+            reviews=self._reviews,
             meter=Meter(_condense_at(options, self._services.model.info)),
+            ask_model=_answer_beside,
         )
+
+
+async def _answer_beside(runtime: TaskRuntime, instructions: str, text: str, model: str | None) -> str:
+    # Imported with the first hook that asks a model.
+    from robota.engine.model.side_question import answer_beside
+
+    return await answer_beside(runtime, instructions, text, model)
 
 
 def _call_format(options: Options) -> CallFormat:

@@ -14,14 +14,14 @@ from robota.providers.chunks import ModelRequest
 from robota.providers.fault import ProviderFault
 
 PROMPT_SHOWN: Final = 4_000
-LONGEST_TITLE: Final = 80
-MOST_TOKENS: Final = 1_000
+MAX_TITLE_LENGTH: Final = 80
+MAX_TOKENS: Final = 1_000
 # Closing the session waits at most this long for a title.
 LAST_SECONDS: Final = 5.0
 
 
 class Titling:
-    """One title request that runs beside the task. Without an answer the session is named after its first prompt."""
+    """A request for a title, beside the task. Without an answer, the session is named after its first prompt."""
 
     def __init__(self, runtime: TaskRuntime, prompt: str) -> None:
         self._runtime = runtime
@@ -41,7 +41,7 @@ class Titling:
             model=runtime.options.model,
             system=Path(__file__).with_name("title.md").read_text(encoding="utf-8").strip(),
             turns=(UserTurn(content=(TextBlock(text=words),)),),
-            max_output_tokens=min(MOST_TOKENS, runtime.services.model.info.max_output_tokens or MOST_TOKENS),
+            max_output_tokens=min(MAX_TOKENS, runtime.services.model.info.max_output_tokens or MAX_TOKENS),
         )
         before = runtime.meter.cost
         try:
@@ -58,4 +58,4 @@ def title_in(reply: str) -> str:
     lines = (line.strip() for line in re.sub(r"<think>.*?</think>", "", reply, flags=re.DOTALL).splitlines())
     first = next((line for line in lines if line), "")
     title = re.sub(r"^(?:#+|title:)\s*", "", first, flags=re.IGNORECASE).strip("\"'`*. \t")
-    return title if len(title) <= LONGEST_TITLE else ""
+    return title if len(title) <= MAX_TITLE_LENGTH else ""

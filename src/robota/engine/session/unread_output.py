@@ -23,7 +23,7 @@ MAX_COMMAND: Final = 200
 async def keep_unread_output(processes: Processes, rows: Rows) -> None:
     """End the background processes, so that nothing more is printed, and keep what they printed since it was read.
 
-    One row tells of all of them: of the newest processes, if there are many.
+    A single row contains the output of all of them, or of the newest if there are many.
     """
     was_running = {process.id for process in processes.background if process.ending is None}
     with suppress(TimeoutError):
@@ -48,7 +48,8 @@ def _shortened(head: str, tail: str, total: int) -> str:
         return head.rstrip("\n")
     side = MAX_CHARACTERS // 2
     first, last = head[:side], (tail or head)[-side:]
-    return f"{first}\n({total - len(first) - len(last):,} characters are left out here)\n{last}".rstrip("\n")
+    missing = total - len(first) - len(last)
+    return f"{first}\n({missing:,} characters were left out here and are not kept)\n{last}".rstrip("\n")
 
 
 def _newest(told: Sequence[str]) -> Sequence[str]:

@@ -6,6 +6,7 @@ from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts, is_used_
 from robota.engine.runtime.user_input import UserInput, ends_turn
 from robota.engine.task.steps import Ended, Outcome
 from robota.protocol.asks.ask import LimitAsk, LimitKind, MistakesAsk
+from robota.protocol.conversation import AssistantTurn
 
 COST_UNKNOWN: Final = "The model server does not report costs, so the budget cannot be enforced."
 MISTAKES_TEXT: Final = (
@@ -18,7 +19,7 @@ async def guidance_at_limit(runtime: TaskRuntime, counts: TurnCounts) -> UserInp
     """Ask whether the task may go beyond its limits: the user's words for the model, or the end of the task."""
     options, spent = runtime.options, runtime.meter.spent
     limits = options.launch
-    words = await _after_mistakes(runtime, counts) if 0 < options.mistake_limit <= counts.mistakes else None
+    words = await _after_mistakes(runtime, counts) if 0 < options.settings.mistake_limit <= counts.mistakes else None
     if isinstance(words, Ended):
         return words
     if is_used_up(limits.max_turns, spent.requests) and not await _may_go_on(runtime, counts, LimitKind.REQUESTS):
@@ -31,8 +32,15 @@ async def guidance_at_limit(runtime: TaskRuntime, counts: TurnCounts) -> UserInp
     return words
 
 
+def stopped_at_own_limit(runtime: TaskRuntime, counts: TurnCounts) -> str:
+    """The result of a task that may make no more requests of its own."""
+    replies = (turn.text for turn in reversed(runtime.history.turns) if isinstance(turn, AssistantTurn))
+    last = next((text for text in replies if text.strip()), "")
+    return f"It was stopped after {counts.requests} requests, before it was complete. Its last message: {last}"
+
+
 async def _after_mistakes(runtime: TaskRuntime, counts: TurnCounts) -> UserInput | Ended | None:
-    """A subtask is not asked about: its parent is told, and can go another way."""
+    """For a subtask, nobody is asked: its parent gets the reason, and can try something else."""
     if runtime.is_subtask:
         return Ended(Outcome.GIVEN_UP, f"It made {counts.mistakes} mistakes in a row.")
     asked = MistakesAsk(message=MISTAKES_TEXT)
@@ -46,7 +54,7 @@ async def _after_mistakes(runtime: TaskRuntime, counts: TurnCounts) -> UserInput
 
 
 async def _may_go_on(runtime: TaskRuntime, counts: TurnCounts, kind: LimitKind) -> bool:
-    """Whether the user lets the task go on. A yes resets the counters."""
+    """Whether the user lets the task continue. A yes resets the counters."""
     limits = runtime.options.launch
     asked = LimitAsk(limit=kind, count=(limits.max_turns if kind is LimitKind.REQUESTS else limits.max_cost) or 0)
     if ends_turn(asked, await runtime.ask(asked)):

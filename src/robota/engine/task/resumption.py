@@ -98,6 +98,7 @@ class PausedTask:
         self._settle_ask(decision, calls)
         self._keep_outputs_of_cut_off(task, calls)
         note = self._resumption_note(task, calls)
+        task.restore_agents(self.task)
         if calls:
             task.make_calls(calls)
             task.remind(note)
@@ -181,7 +182,7 @@ class PausedTask:
             text = f"Changed since the agent last read it: {_names(changed)}."
             task.runtime.bus.emit(Notice(level="info", text=text))
         how = "was closed" if self.task.is_complete else "was interrupted"
-        parts = [f"[TASK RESUMPTION] The task {how} {ago} ago and is taken up again now."]
+        parts = [f"[TASK RESUMPTION] The task {how} {ago} ago and continues now."]
         made = {call.id for call in calls}
         cut_off = [call.name for call in self.task.open_calls if call.id in self.task.started_calls - made]
         if cut_off:
@@ -220,7 +221,7 @@ def _cut_answer(messages: Sequence[Message]) -> str:
 
 
 def _unread_output(messages: Sequence[Message]) -> str:
-    """What the model was not told of background processes: their rows since the last request."""
+    """Rows about background processes that the model has not seen: those since the last request."""
     texts: list[str] = []
     for row in reversed(messages):
         if is_request_row(row):

@@ -32,6 +32,7 @@ class TaskRunner:
     def __init__(self, tree: TaskTree, reopen: "Callable[[PausedTask], Awaitable[Task | None]]") -> None:
         """`reopen` restores a paused task, or returns None if the user cancelled the wait for its tools."""
         self._tree = tree
+        tree.root_id = lambda: None if self.root is None else self.root.runtime.task_id
         self._reopen = reopen
         self.root: Task | None = None
         self.paused: PausedTask | None = None
@@ -58,7 +59,7 @@ class TaskRunner:
 
     @property
     def runs_beside(self) -> bool:
-        """Whether a subtask runs beside the conversation with the user."""
+        """Whether a subtask runs concurrently with the conversation."""
         return self.root is not None and self.root.subtasks.runs_beside
 
     def find_subtask(self, task_id: str) -> Subtask | None:
@@ -71,7 +72,7 @@ class TaskRunner:
         return self._driver is None or self._driver.done()
 
     def ends_with(self, pending: PendingAsk, answer: Answer) -> bool:
-        """Whether the task of the user ends with this answer. The parent of a subtask goes on."""
+        """Whether the user's task ends with this answer. The parent of a subtask continues."""
         if self.paused is not None:
             return not self.paused.goes_on_after(pending.message, answer)
         is_of_root = self.root is not None and pending.task_id == self.root.runtime.task_id
@@ -95,12 +96,12 @@ class TaskRunner:
         """Drop the open tasks. Nothing may be running."""
         self.root = self.paused = None
 
-    async def start(self, task: "Task", text: str, images: tuple[str, ...], *, is_command: bool = False) -> None:
+    async def start(self, task: "Task", first: UserInput) -> None:
         """Start a task with its prompt. Returns once it works."""
         self.forget()
         self.root = task
         self._tree.on_change()
-        self._tree.begin(task, UserInput(text=text, images=images, is_command=is_command))
+        self._tree.begin(task, first)
         self._drive(task.runtime, lambda: self._until_end(task, source="startup"))
         await asyncio.sleep(0)
 
@@ -118,6 +119,11 @@ class TaskRunner:
             self._work.cancel()
         else:
             self._is_interrupted = True
+
+    def pause(self) -> None:
+        """Stop the task before its next request to the model, when nothing is cut off; it then offers to resume."""
+        if self.root is not None and not self.is_over:
+            self.root.pause()
 
     async def stop(self, *, is_leaving: bool = False) -> None:
         """Stop the task and wait until its records are complete.
@@ -149,7 +155,7 @@ class TaskRunner:
             return  # it waits on
         if self.paused is not None:
             self._end_subtasks(self.paused.open_subtasks)
-        self._tree.record_end(runtime.task_id, outcome)
+        self._tree.record_end(runtime, outcome)
 
     async def _stopped(self) -> Outcome:
         """Stop the work; the outcome of a task that is stopped now."""

@@ -7,9 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.config.launch_options import PromptAuthor
+from robota.contracts.hook import HookEvent
 from robota.contracts.knowledge import (
     CallTool,
     ExpandedPrompt,
+    KnowledgeService,
     MentionedText,
     PromptHalted,
     PromptNotSent,
@@ -18,6 +21,7 @@ from robota.contracts.knowledge import (
 from robota.contracts.tool import Delegate, ToolCall, ToolResult, ToolRole, UseSkill, names_with_role
 from robota.engine.calls.executor import Executed, ToolExecutor
 from robota.engine.runtime.task_runtime import TaskRuntime
+from robota.engine.task.agents.mentioned import reminder_of_agents
 from robota.protocol.conversation import ImageSource, TextBlock
 from robota.protocol.events import Notice
 from robota.protocol.slash_commands import typed_command
@@ -25,7 +29,7 @@ from robota.protocol.slash_commands import typed_command
 IMAGES_LEFT_OUT = "Mentioned images are not shown to a separate task."
 NOTHING_MENTIONED = MentionedText()
 RUN_BY_USER = "The user ran a command themselves. Do nothing about it unless they ask."
-NO_SKILLS = ToolResult(content="There are no skills here.", is_error=True)
+NO_SKILLS = ToolResult(content="There are no skills here. Continue without one.", is_error=True)
 REVIEW: Final = """\
 Review the changes in this working tree. Do not change any file.
 
@@ -63,6 +67,13 @@ class PromptContent(msgspec.Struct, frozen=True):
     images: tuple[ImageSource, ...] = ()
 
 
+class CommandKind(msgspec.Struct, frozen=True):
+    """Inform hooks of a command that expands to a prompt."""
+
+    expansion_type: str
+    source: str
+
+
 class SkillPrompts:
     """Replaces prompts and calls that name a skill with its instructions, and adds what prompts mention."""
 
@@ -79,9 +90,10 @@ class SkillPrompts:
         call = partial(self._call, self._executor.for_prompt())
         built_in = _built_in_prompt(prompt)
         try:
+            context = await self._fire_expansion(prompt)
             expanded = None if built_in is None else ExpandedPrompt(text=built_in)
             if expanded is None and knowledge is not None:
-                expanded = await knowledge.expand(prompt, call)
+                expanded = await self._expanded_by_skill(knowledge, prompt, call)
             if expanded is None and prompts is not None:
                 expanded = await prompts.expand(prompt)
             mentioned = await self._mentioned(
@@ -93,10 +105,12 @@ class SkillPrompts:
         for notice in () if expanded is None else expanded.notices:
             self._runtime.bus.emit(Notice(level="warning", text=notice))
         text = prompt if expanded is None else expanded.text
-        text = f"{text}\n\n{mentioned.text}" if mentioned.text else text
+        agents = reminder_of_agents(prompt, self._runtime.services.agents)
+        text = "\n\n".join(part for part in (text, mentioned.text, context, agents) if part)
         if expanded is None or expanded.subtask is None:
             self._runtime.turn_grants.extend(() if expanded is None else expanded.rules)
             self._runtime.turn_denials.extend(() if expanded is None else expanded.denied)
+            self._runtime.turn_model = None if expanded is None else expanded.model
             return PromptContent(text, mentioned.images)
         if mentioned.images:
             self._runtime.bus.emit(Notice(level="warning", text=IMAGES_LEFT_OUT))
@@ -104,6 +118,38 @@ class SkillPrompts:
         return PromptContent(
             f"{prompt}\n\nThis ran as a task of its own. The user has not seen its result:\n\n{answer}"
         )
+
+    async def _fire_expansion(self, prompt: str) -> str:
+        """Run the hooks for a prompt that names a command; returns context for the model. Raises `PromptNotSent`."""
+        typed, hooks = typed_command(prompt), self._runtime.services.hooks.lifecycle
+        if typed is None or hooks is None:
+            return ""
+        kind = self._command_kind(typed.name)
+        if kind is None:
+            return ""
+        result = await self._runtime.fire(
+            HookEvent.USER_PROMPT_EXPANSION,
+            typed.name,
+            expansion_type=kind.expansion_type,
+            command_name=typed.name,
+            command_args=typed.arguments,
+            command_source=kind.source,
+            prompt=prompt,
+        )
+        if result.stopped is not None or result.blocked is not None:
+            raise PromptNotSent(result.stopped or result.blocked or "")
+        return f"<hook>\n{result.context}\n</hook>" if result.context else ""
+
+    def _command_kind(self, name: str) -> "CommandKind | None":
+        """What a command is that a prompt names; None if it is none that expands to a prompt."""
+        services = self._runtime.services
+        if name in PROMPTS:
+            return CommandKind("slash_command", "built-in")
+        for service, kind in ((services.knowledge, "slash_command"), (services.prompts, "mcp_prompt")):
+            for each in () if service is None else service.commands():
+                if name in (each.name, *each.aliases):
+                    return CommandKind(kind, each.source)
+        return None
 
     async def run_shell_command(self, command: str) -> str:
         """Run a shell command that the user typed, without asking for approval; the text for the model."""
@@ -147,6 +193,18 @@ class SkillPrompts:
             )
         )
 
+    async def _expanded_by_skill(
+        self, knowledge: KnowledgeService, prompt: str, call: CallTool
+    ) -> ExpandedPrompt | None:
+        """The skill that the prompt names. Where anybody may have written it, it gets no more than the model would."""
+        if self._runtime.options.launch.prompt_author is PromptAuthor.USER:
+            return await knowledge.expand(prompt, call)
+        typed = typed_command(prompt)
+        names = (name for each in knowledge.commands() if each.model_may_call for name in (each.name, *each.aliases))
+        if typed is None or typed.name not in names:
+            return None
+        return await knowledge.skill(typed.name, typed.arguments, call)
+
     async def _mentioned(self, prompt: str, call: CallTool) -> MentionedText:
         """The text and images for `@` mentions of a prompt."""
         expand = self._runtime.services.mentions
@@ -172,7 +230,7 @@ class SkillPrompts:
 
 
 def _shell_command_text(command: str, executed: Executed) -> str:
-    """What the model is told about a command that the user ran."""
+    """The text for the model about a command that the user ran."""
     output = executed.result.content if executed.status != "denied" else f"It was not run: {executed.reason}"
     return f"{RUN_BY_USER}\n<command>\n{command}\n</command>\n<output>\n{output}\n</output>"
 

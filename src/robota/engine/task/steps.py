@@ -30,7 +30,7 @@ class Halted(msgspec.Struct, frozen=True):
 
 
 class Outcome(StrEnum):
-    """How a task ended, as clients and the log are told."""
+    """How a task ended, for clients and the log."""
 
     COMPLETED = "completed"
     GIVEN_UP = "given_up"  # a no at a limit, or too many mistakes in a subtask

@@ -1,26 +1,48 @@
 """The subtasks of a task: several can run side by side, and none outlives the work of its parent."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
 
 from robota.contracts.hook import HookEvent
 from robota.contracts.tool import Delegate, ToolResult
 from robota.engine.record.journal import EventBus, Journal
+from robota.engine.runtime.options import Options
 from robota.engine.runtime.user_input import UserInput
 from robota.engine.task.steps import Ended, Outcome
 from robota.log.kinds.session import EndRecord
+from robota.protocol.commands import Command, Receipt
 from robota.protocol.events import TaskAborted, TaskEnded, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
 from robota.workspace.problems import shortage_behind
 
 if TYPE_CHECKING:
+    from robota.contracts.agent import AgentIdentity, StartAgent
+    from robota.engine.runtime.agent_service import AgentLog
+    from robota.engine.runtime.task_runtime import TaskRuntime
+    from robota.engine.task.agents.table import AgentTable
     from robota.engine.task.task import Task
 
 STOPPED: Final = Ended(Outcome.INTERRUPTED, "It was stopped.")
+AFTER_A_SUBTASK_FAILED: Final = (
+    "Some of its work may be done. Look at the files before you do it yourself or start another subtask."
+)
 # The user gave it up, which clients see as an abort.
 ABORTED: Final = frozenset({Outcome.GIVEN_UP, Outcome.FAILED})
+
+
+class TaskMaker(Protocol):
+    """Creates the tasks that other tasks start."""
+
+    def subtask(self, options: Options, parent: "Task", order: Delegate, has_own_queue: bool) -> "Task": ...
+
+    def agent(
+        self, options: Options, parent: "Task", identity: "AgentIdentity", order: "StartAgent", log: "AgentLog"
+    ) -> "Task": ...
 
 
 class TaskTree:
@@ -30,22 +52,40 @@ class TaskTree:
         self,
         bus: EventBus,
         journal: Journal,
-        new_subtask: "Callable[[Task, Delegate, bool], Task]",
+        tasks: "Callable[[], TaskMaker]",
+        options: Callable[[], Options],
         on_change: Callable[[], None],
+        submit: Callable[[Command], Awaitable[Receipt]],
     ) -> None:
-        """`new_subtask` creates one, with a message queue of its own or that of its parent; `on_change` is called when
-        clients are shown another task.
+        """`tasks` creates tasks, with the present `options` of the session. `on_change` is called when clients show
+        another task. `submit` is for what the user decides about the whole session.
         """
         self.bus = bus
         self.journal = journal
-        self.new_subtask = new_subtask
+        self._tasks = tasks
+        self._options = options
+        self.agents: AgentTable | None = None  # created with the first agent
+        self.on_agents: Callable[[], None] = lambda: None  # called when clients have to be informed of a change
         self.on_change = on_change
+        self.submit = submit
+        self.root_id: Callable[[], str | None] = lambda: None  # the id of the task of the user
         self.is_leaving = False  # the session closes; what is open stays open in its log, to be resumed
+
+    def new_subtask(self, parent: "Task", order: Delegate, has_own_queue: bool) -> "Task":
+        """A subtask, with a message queue of its own or that of its parent."""
+        return self._tasks().subtask(self._options(), parent, order, has_own_queue)
+
+    def new_agent(self, parent: "Task", identity: "AgentIdentity", order: "StartAgent", log: "AgentLog") -> "Task":
+        """An agent, with a log of its own."""
+        return self._tasks().agent(self._options(), parent, identity, order, log)
 
     def begin(self, task: "Task", first: UserInput) -> None:
         """Show the task and its first input. The caller lets it work."""
         self.bus.emit(TaskStarted(task_id=task.runtime.task_id))
         task.runtime.rows.say("text", first.as_typed, images=first.images or None)
+        agent = None if task.runtime.is_subtask else task.runtime.options.agent
+        if agent is not None and agent.initial_prompt and first.is_prompt and not first.is_command:
+            first = msgspec.structs.replace(first, text=f"{agent.initial_prompt}\n\n{first.text}")
         task.add_input(first)
 
     def close_open_work(self, task: "Task") -> None:
@@ -54,9 +94,10 @@ class TaskTree:
         if not self.is_leaving:
             task.runtime.history.close_calls()
 
-    def record_end(self, task_id: str, outcome: Outcome) -> None:
-        """Record the end of a task, and tell every client."""
-        self.journal.write(EndRecord(task_id=task_id, outcome=outcome))
+    def record_end(self, runtime: "TaskRuntime", outcome: Outcome) -> None:
+        """Record the end of a task in its log, and inform every client."""
+        task_id = runtime.task_id
+        runtime.journal.write(EndRecord(task_id=task_id, outcome=outcome))
         if outcome in ABORTED:
             self.bus.emit(TaskAborted(task_id=task_id))
         self.bus.emit(TaskEnded(task_id=task_id, outcome=outcome))
@@ -75,7 +116,7 @@ class Subtask:
         return await asyncio.shield(self.ended)
 
     def stop(self) -> None:
-        """Stop it together with its own subtasks. Its parent and the others go on."""
+        """Stop a subtask together with its own subtasks. Its parent and the others continue."""
         if self.work is not None:
             self.work.cancel()
 
@@ -87,8 +128,14 @@ class Subtasks:
         self._parent = parent
         self._tree = tree
         self._group: asyncio.TaskGroup | None = None
+        self.opened = asyncio.Event()
         self._running: dict[str, Subtask] = {}
         self._awaited: list[Task] = []
+
+    @property
+    def are_open(self) -> bool:
+        """Whether the parent works, or waits for the next prompt, so that subtasks can be started."""
+        return self.opened.is_set()
 
     @property
     def running(self) -> tuple[Subtask, ...]:
@@ -120,27 +167,30 @@ class Subtasks:
         """The parent begins to work."""
         self._group = asyncio.TaskGroup()
         await self._group.__aenter__()
+        self.opened.set()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Its work has ended, was cancelled or failed: stop the subtasks that still run, and wait for them."""
-        assert self._group is not None
+        group, self._group = self._group, None
+        self.opened.clear()
+        assert group is not None
         if isinstance(error, asyncio.CancelledError):
-            await self._group.__aexit__(kind, error, trace)
+            await group.__aexit__(kind, error, trace)
             return
         for subtask in self.running:
             subtask.stop()
-        await self._group.__aexit__(None, None, None)  # the group would wrap another error in an exception of its own
+        await group.__aexit__(None, None, None)  # the group would wrap another error in an exception of its own
 
     def start(self, order: Delegate) -> Subtask:
-        """Start a subtask beside the others, with a message queue of its own."""
+        """Start a subtask that runs concurrently with the others, with a message queue of its own."""
         return self._started(self._created(order, has_own_queue=True), order)
 
     async def delegate(self, order: Delegate) -> ToolResult:
         """Run a subtask while the parent waits and clients are shown the subtask; the result for the parent's model."""
         task = self._created(order, has_own_queue=False)
-        parent_id, child_id = self._parent.runtime.task_id, task.runtime.task_id
+        parent_id = self._parent.runtime.task_id
         self._tree.bus.emit(TaskPaused(task_id=parent_id))
         self._awaited.append(task)
         self._tree.on_change()
@@ -156,10 +206,29 @@ class Subtasks:
             self._awaited.remove(task)
             self._tree.on_change()
         if ended.outcome is not Outcome.COMPLETED:
-            text = f"Subtask {child_id} was abandoned before it was complete. {ended.text}".rstrip()
-            return ToolResult(content=text, is_error=True)
+            text = f"The subtask ended before it was complete. {ended.text}".rstrip()
+            return ToolResult(content=f"{text}\n{AFTER_A_SUBTASK_FAILED}", is_error=True)
         self._parent.runtime.rows.say("subtask_result", ended.text)
-        return ToolResult(content=f"Subtask {child_id} completed.\n\nResult:\n{ended.text}")
+        return ToolResult(content=f"The subtask is complete. Its result:\n\n{ended.text}")
+
+    def run_agent(self, task: "Task", prompt: str, turn: AbstractAsyncContextManager[None], *, is_new: bool) -> Subtask:
+        """Let an agent work on a prompt within its `turn`, concurrently with the others.
+
+        Without `is_new`, it has worked before.
+        """
+        first = UserInput(text=prompt, is_prompt=False)
+        if is_new:
+            self._tree.bus.emit(
+                TaskSpawned(
+                    task_id=self._parent.runtime.task_id,
+                    child_task_id=task.runtime.task_id,
+                    agent_id=None if task.runtime.agent is None else task.runtime.agent.id,
+                )
+            )
+            self._tree.begin(task, first)
+        else:
+            task.begin_turn(first)
+        return self._run(task, task.runtime.agent_type or "", turn)
 
     def _created(self, order: Delegate, *, has_own_queue: bool) -> "Task":
         task = self._tree.new_subtask(self._parent, order, has_own_queue)
@@ -169,10 +238,13 @@ class Subtasks:
         return task
 
     def _started(self, task: "Task", order: Delegate) -> Subtask:
-        assert self._group is not None
         self._tree.begin(task, UserInput(text=order.message, is_prompt=False))
+        return self._run(task, order.mode, nullcontext())
+
+    def _run(self, task: "Task", kind: str, turn: AbstractAsyncContextManager[None]) -> Subtask:
+        assert self._group is not None
         subtask = self._running[task.runtime.task_id] = Subtask(task)
-        subtask.work = self._group.create_task(_worked(task, order.mode))
+        subtask.work = self._group.create_task(_worked(task, kind, turn))
         subtask.work.add_done_callback(partial(self._over, subtask))
         return subtask
 
@@ -183,19 +255,22 @@ class Subtasks:
         try:
             if ended is STOPPED:
                 self._tree.close_open_work(subtask.task)
-            if runtime.queue_id is not None:
+            # An agent that has completed goes on with what it was sent meanwhile; the others cannot.
+            goes_on = runtime.agent is not None and ended.outcome is Outcome.COMPLETED
+            if runtime.queue_id is not None and not goes_on:
                 runtime.queue.hand_over(runtime.queue_id, self._parent.runtime.queue_id)
             if not (self._tree.is_leaving and ended is STOPPED):
-                self._tree.record_end(runtime.task_id, ended.outcome)
+                self._tree.record_end(runtime, ended.outcome)
         finally:
             subtask.ended.set_result(ended)
 
 
-async def _worked(task: "Task", mode: str) -> Ended:
-    """The end of a subtask, whatever happens in it."""
+async def _worked(task: "Task", kind: str, turn: AbstractAsyncContextManager[None]) -> Ended:
+    """The end of a subtask, whatever happens in it. `kind` is its mode or type of agent, for hooks."""
     try:
-        await fire_start(task, HookEvent.SUBAGENT_START, mode)
-        return await task.work()
+        async with turn:
+            await fire_start(task, HookEvent.SUBAGENT_START, kind)
+            return await task.work()
     except Exception as error:  # noqa: BLE001 - a bug in a subtask must end neither its parent nor the others
         reason = bug_in_words(error)
         task.runtime.rows.interrupt()
@@ -212,5 +287,5 @@ async def fire_start(task: "Task", event: HookEvent, target: str, **fields: str)
 
 
 def bug_in_words(error: BaseException) -> str:
-    """What the user is told about an exception that nothing handled."""
+    """The message for the user about an unhandled exception."""
     return shortage_behind(error) or f"Robota failed: {type(error).__name__}: {error}. This is a bug in Robota."

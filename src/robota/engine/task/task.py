@@ -1,11 +1,11 @@
 """The loop of one task: ask the model, run its tool calls, repeat until it hands control back to the user."""
 
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, assert_never
 
 from robota.config.settings.schema import Completion
+from robota.contracts.agent import AgentControl
 from robota.contracts.hook import EMPTY_HOOK_RESULT, HookEvent, HookResult
 from robota.contracts.tool import (
     ChangeMode,
@@ -13,6 +13,7 @@ from robota.contracts.tool import (
     Control,
     Delegate,
     Plan,
+    PresentPlan,
     Question,
     Remember,
     ToolCall,
@@ -21,20 +22,17 @@ from robota.contracts.tool import (
 )
 from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.environment import Environment, without_own_elements
-from robota.engine.model.images import image_blocks
 from robota.engine.model.reply import CallFormat, Reply
 from robota.engine.model.request import AnsweredWithPrompt, Requester, RequestGivenUp, RequestRetry
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prompt
-from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts, is_used_up
-from robota.engine.runtime.user_input import UserInput, ends_task, input_from
+from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts
+from robota.engine.runtime.user_input import News, UserInput, ends_task, input_from
 from robota.engine.task.steps import AskModel, Ended, Halted, HandBack, Outcome, RunCalls, Step
 from robota.engine.task.subtasks import Subtasks, TaskTree
 from robota.log.kinds.session import TodosRecord
-from robota.protocol.asks.answer import Approve
-from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk
-from robota.protocol.asks.seed import SeedAsk, view_in
+from robota.protocol.asks.ask import CompletionAsk, QuestionAsk
 from robota.protocol.commands import CondenseContext
-from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, UserBlock
+from robota.protocol.conversation import ImageBlock, TextBlock, UserBlock, image_blocks
 from robota.protocol.events import (
     CondensePreview,
     ContextUpdate,
@@ -45,11 +43,12 @@ from robota.protocol.events import (
     TurnResults,
 )
 from robota.protocol.message import TodoItem
-from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
     from robota.engine.calls.executor import Executed, ToolExecutor
+    from robota.engine.task.agents.task_agents import TaskAgents
     from robota.engine.task.skill_prompts import SkillPrompts
+    from robota.log.replay.task import TaskFold
 
 STOP_HOOK_LIMIT: Final = 8
 
@@ -65,11 +64,14 @@ class Task:
     ) -> None:
         self.runtime = runtime
         self.subtasks = Subtasks(self, tree)
+        self._tree = tree
         self.todos: tuple[TodoItem, ...] = ()
         self.is_complete = False
         self._inputs: list[UserInput] = []
         self._pending: list[UserBlock] = []
+        self._news: list[News] = []
         self._halted: str | None = None
+        self._is_to_pause = False
         self._stop_hook_blocks = 0
         self._counts = TurnCounts()
         self._cut_text = ""
@@ -91,10 +93,25 @@ class Task:
         return ToolExecutor(self.runtime, self._handle)
 
     @cached_property
+    def agents(self) -> "TaskAgents":
+        """The agents that this task started."""
+        from robota.engine.task.agents.task_agents import TaskAgents
+
+        return TaskAgents(self, self._tree)
+
+    @cached_property
     def _skills(self) -> "SkillPrompts":
         from robota.engine.task.skill_prompts import SkillPrompts
 
         return SkillPrompts(self.runtime, self._executor, self.subtasks.delegate)
+
+    def restore_agents(self, replayed: "TaskFold") -> None:
+        """Restore agents from the log, and report those whose results the task has not received."""
+        from robota.log.kinds.agents import AgentsRecord
+
+        record = replayed.newest.get(AgentsRecord)
+        if (record is not None and self.runtime.services.agents is not None) or self._tree.agents is not None:
+            self.agents.restore(record or AgentsRecord(task_id=self.runtime.task_id, agents=()))
 
     def add_input(self, user_input: UserInput) -> None:
         """Queue input for the model's next turn. Prompts pass the UserPromptSubmit hooks first."""
@@ -109,6 +126,15 @@ class Task:
             content = without_own_elements(text)
             self._pending.append(TextBlock(text=f"<system-reminder>\n{content}\n</system-reminder>"))
 
+    def notify(self, news: News) -> None:
+        """Tell the model with its next request; a task that waits for the next prompt makes one for it."""
+        self._news.append(news)
+        self.runtime.asks.wake(self.runtime.task_id, news)
+
+    def forget_news(self, about: str) -> None:
+        """Drop the waiting news about an agent, because the result of a call contains it."""
+        self._news = [news for news in self._news if news.about != about]
+
     def context_update(self) -> ContextUpdate:
         """How full the context window is, with everything that fills it."""
         _, system, tools = self.requester.contents
@@ -122,6 +148,10 @@ class Task:
     def halt(self, reason: str) -> None:
         """Stop before the next model request and hand control to the user, because a hook wants that."""
         self._halted = reason
+
+    def pause(self) -> None:
+        """Stop before the next model request that is made while no subtask runs: nothing is cut off then."""
+        self._is_to_pause = True
 
     def make_calls(self, calls: Sequence[ToolCall]) -> None:
         """Start with these calls of the last reply, which an earlier process left open."""
@@ -154,8 +184,10 @@ class Task:
 
     async def _ask_model(self) -> Step:
         if self._counts.requests == self.runtime.options.own_requests:
-            return await self._wait_for_user(self._stopped_at_own_limit())
-        if self._is_at_limit:
+            from robota.engine.task.limits import stopped_at_own_limit
+
+            return await self._wait_for_user(stopped_at_own_limit(self.runtime, self._counts))
+        if self.runtime.is_at_limit(self._counts):
             # Imported here because few tasks reach one.
             from robota.engine.task.limits import guidance_at_limit
 
@@ -172,11 +204,15 @@ class Task:
             return Halted(halted_by_hook(reason))
         if not has_input and self._counts.requests == 0:
             return await self._wait_for_user("")
+        return await self._request_reply()
+
+    async def _request_reply(self) -> Step:
         self.remind(self.requester.state_changes())
         await self._add_environment_details()
-        self.runtime.history.add_user(self._pending)
-        self._pending.clear()
-        self.runtime.journal.sync_soon()
+        self._send_pending()
+        if self._is_to_pause and not self.subtasks.running:
+            self._is_to_pause = False
+            return Ended(Outcome.INTERRUPTED)
         self._counts.requests += 1
         self.runtime.meter.spent.requests += 1
         try:
@@ -191,21 +227,14 @@ class Task:
             return RunCalls(reply.calls)
         return self._without_calls(reply)
 
-    @property
-    def _is_at_limit(self) -> bool:
-        """Whether the task made too many mistakes, or has used up its requests or its budget, or that is unknown."""
-        options, spent = self.runtime.options, self.runtime.meter.spent
-        return (
-            0 < options.mistake_limit <= self._counts.mistakes
-            or is_used_up(options.launch.max_turns, spent.requests)
-            or is_used_up(options.launch.max_cost, spent.cost)
-        )
-
-    def _stopped_at_own_limit(self) -> str:
-        replies = (turn.text for turn in reversed(self.runtime.history.turns) if isinstance(turn, AssistantTurn))
-        last = next((text for text in replies if text.strip()), "")
-        count = self._counts.requests
-        return f"It was stopped after {count} requests, before it was complete. Its last words: {last}"
+    def _send_pending(self) -> None:
+        """Add input for the model to the conversation. News count as delivered once they are in the log."""
+        news, self._news = self._news, []
+        self.runtime.history.add_user([*self._pending, *(TextBlock(text=each.text) for each in news)])
+        self._pending.clear()
+        for each in news:
+            each.delivered()
+        self.runtime.journal.sync_soon()
 
     async def _add_environment_details(self) -> None:
         details, replay = await self._environment_details(), self.runtime.services.replay_environment
@@ -230,7 +259,7 @@ class Task:
             self.runtime.rows.say("completion_result", text)
         self._cut_text = ""
         # A subtask that keeps answering in words has nothing else to give: they are its result.
-        is_last = self._counts.mistakes + 1 == self.runtime.options.mistake_limit
+        is_last = self._counts.mistakes + 1 == self.runtime.options.settings.mistake_limit
         is_result = self.runtime.is_subtask and is_last and bool(text.strip())
         if self.runtime.options.completion is Completion.EXPLICIT and not is_result:
             return self._correct(NO_TOOL_USED)
@@ -273,7 +302,9 @@ class Task:
     async def _hand_back(self, result: str) -> Step:
         if await self._is_blocked_by_stop_hook(result):
             return AskModel()
-        return await self._wait_for_user(result)
+        if "agents" in vars(self) and (self.runtime.is_subtask or not self.runtime.options.launch.attended):
+            await self.agents.until_news()  # nobody could start another turn for them
+        return AskModel() if any(not news.may_wait for news in self._news) else await self._wait_for_user(result)
 
     async def _wait_for_user(self, result: str) -> Step:
         self.is_complete = True
@@ -293,10 +324,13 @@ class Task:
         if runtime.services.checkpoint is not None:
             await runtime.services.checkpoint.after_changes(runtime.task_id, runtime.warn)
         runtime.end_turn_rules()
-        answer = await runtime.ask_or_command(CompletionAsk())
+        answer = await runtime.ask_for_prompt()
         while isinstance(answer, CondenseContext):
             await self.context.condense_now(answer.text or "")
-            answer = await runtime.ask_or_command(CompletionAsk())
+            answer = await runtime.ask_for_prompt()
+        if isinstance(answer, News):
+            self._counts, self.is_complete = TurnCounts(), False
+            return AskModel()
         if ends_task(CompletionAsk(), answer):
             return Ended(Outcome.COMPLETED, result)
         self.begin_turn(input_from(answer))
@@ -343,12 +377,14 @@ class Task:
         while (queued := self.runtime.queue.take(self.runtime.queue_id)) is not None:
             self.add_feedback(input_from(queued))
         inputs, self._inputs = self._inputs, []
-        only_commands = all(each.is_command for each in inputs)
+        only_commands = all(each.is_command or each.is_carried_out for each in inputs)
         sent = [await self._process_input(each) for each in inputs]
         return not sent or any(sent) or (self.runtime.history.awaits_reply and not only_commands)
 
     async def _process_input(self, user_input: UserInput) -> bool:
         """Run hooks on a prompt and expand it, or run a shell command. Whether the model has something to answer."""
+        if user_input.is_carried_out:
+            return False
         if user_input.is_command:
             output = await self._skills.run_shell_command(user_input.text)
             self.runtime.history.add_user([TextBlock(text=output)])
@@ -387,7 +423,7 @@ class Task:
 
     def _propose_memory(self, proposed: Remember) -> ToolResult:
         if (memory := self.runtime.services.memory) is None:
-            return ToolResult(content="Memory is not available here.", is_error=True)
+            return ToolResult(content="Memory is not available here. Continue without it.", is_error=True)
         return memory.propose(proposed.kind, proposed.topic, proposed.text, self._newest_row)
 
     @property
@@ -407,14 +443,17 @@ class Task:
             case Question():
                 return await self._ask_question(control.asked, call)
             case Plan():
-                self.todos = control.todos
-                self.runtime.journal.write(TodosRecord(task_id=self.runtime.task_id, todos=control.todos))
-                self.runtime.bus.emit(TodosUpdated(task_id=self.runtime.task_id, todos=control.todos))
-                return ToolResult(content="Todo list updated successfully.")
-            case Delegate():
-                return await self._start_subtask(control, call)
-            case ChangeMode():
-                return await self._change_mode(control, call)
+                return await self._replace_todos(control.todos)
+            case Delegate() | ChangeMode():
+                from robota.engine.task.mode_requests import handle_mode_request
+
+                return await handle_mode_request(self, control, call)
+            case AgentControl():
+                return await self.agents.handle(control, call.id)
+            case PresentPlan():
+                from robota.engine.task.presented_plan import present_plan
+
+                return await present_plan(self.runtime, control, call, self._tree.submit)
             case UseSkill():
                 return await self._skills.use(control)
             case Remember():
@@ -425,9 +464,29 @@ class Task:
             case _:
                 assert_never(control)
 
+    async def _replace_todos(self, todos: tuple[TodoItem, ...]) -> ToolResult:
+        from robota.engine.task.todo_hooks import refused_completion
+
+        refused = await refused_completion(self.runtime, self.todos, todos)
+        if refused is not None:
+            return refused
+        self.todos = todos
+        self.runtime.journal.write(TodosRecord(task_id=self.runtime.task_id, todos=todos))
+        self.runtime.bus.emit(TodosUpdated(task_id=self.runtime.task_id, todos=todos))
+        return ToolResult(content="Todo list updated successfully.")
+
     async def _ask_question(self, question: QuestionAsk, call: ToolCall) -> ToolResult:
         """Ask the user. Choosing a suggestion that names a mode also switches to that mode."""
-        answer = await self.runtime.ask(question, call_id=call.id)
+        note = ""
+        if self.runtime.options.settings.question_timeout_seconds and question.suggestions:
+            # Imported only where the user has set a limit.
+            from robota.engine.task.timed_question import ask_with_limit
+
+            answer, note = await ask_with_limit(self.runtime, question, call.id)
+        else:
+            answer = await self.runtime.ask(question, call_id=call.id)
+        if note:
+            return ToolResult(content=f"{note}\n{answer.text}")
         self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
         modes = {each.answer: each.mode for each in question.suggestions}
         mode = modes.get(answer.text)
@@ -436,49 +495,3 @@ class Task:
             self.runtime.switch_mode(mode)
             content = f"{content}\nWith this answer the task is now in {mode} mode."
         return ToolResult(content=content, images=tuple(block.source for block in image_blocks(answer.images)))
-
-    async def _start_subtask(self, order: Delegate, call: ToolCall) -> ToolResult:
-        """Run a subtask; a mode that may do more than the current one needs approval."""
-        runtime = self.runtime
-        if order.mode not in runtime.services.modes.roles:
-            return self._no_such_mode(order.mode)
-        if runtime.permission_mode is not PermissionMode.BYPASS and runtime.services.modes.goes_beyond(
-            order.mode, runtime.mode
-        ):
-            text = json.dumps({"tool": "newTask", "mode": order.mode, "content": order.message})
-            refusal = await self._ask_about_mode(
-                f"Subtask in {order.mode} mode", text, call, f"do it yourself in {runtime.mode} mode"
-            )
-            if refusal is not None:
-                return refusal
-        return await self.subtasks.delegate(order)
-
-    async def _change_mode(self, change: ChangeMode, call: ToolCall) -> ToolResult:
-        """Switch the mode with approval, because another mode may do other things."""
-        runtime, before = self.runtime, self.runtime.mode
-        if change.mode not in runtime.services.modes.roles:
-            return self._no_such_mode(change.mode)
-        if change.mode == before:
-            return ToolResult(content=f"The task is already in {before} mode.", is_error=True)
-        if runtime.permission_mode is not PermissionMode.BYPASS:
-            text = json.dumps({"tool": "switchMode", "mode": change.mode, "reason": change.reason})
-            refusal = await self._ask_about_mode(f"Mode {change.mode}", text, call, f"stay in {before} mode")
-            if refusal is not None:
-                return refusal
-        runtime.switch_mode(change.mode)
-        return ToolResult(content=f"The task is now in {change.mode} mode; it was in {before} mode.")
-
-    async def _ask_about_mode(self, title: str, text: str, call: ToolCall, otherwise: str) -> ToolResult | None:
-        """Ask whether another mode may be used; the result for the model if not, None if so."""
-        if not self.runtime.options.launch.attended and call.id not in self.runtime.resumed_answers:
-            return ToolResult(content=f"No user is present to approve it; {otherwise}.", is_error=True)
-        seed = SeedAsk("tool", text)
-        answer = await self.runtime.ask(ApprovalAsk(title=title, view=view_in(seed)), seed=seed, call_id=call.id)
-        if isinstance(answer, Approve):
-            return None
-        feedback = f": {answer.text}" if answer.text else "."
-        return ToolResult(content=f"The user wants you to {otherwise}{feedback}", is_error=True)
-
-    def _no_such_mode(self, mode: str) -> ToolResult:
-        known = ", ".join(self.runtime.services.modes.roles)
-        return ToolResult(content=f"There is no mode {mode!r}. The modes are: {known}.", is_error=True)

@@ -17,6 +17,7 @@ from robota.extensions.mcp.definitions import HttpServer, Server, StdioServer
 from robota.extensions.mcp.elicitation import AskUser
 from robota.extensions.mcp.remote_prompt import RemotePrompt
 from robota.extensions.mcp.remote_tool import RemoteTool
+from robota.extensions.mcp.server_failure import APPROVE, SIGN_IN, ServerFailed
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.text.visible import visible
@@ -28,7 +29,7 @@ from robota.workspace.process.line_process import LineProcess
 from robota.workspace.process.withheld_variables import NOTHING_NAMED, WithheldVariables
 
 if TYPE_CHECKING:
-    from robota.extensions.mcp.sdk import RemoteResource, RemoteSession
+    from robota.extensions.mcp.sdk import McpSession, RemoteResource
 
 Answer = TypeVar("Answer")
 
@@ -36,10 +37,6 @@ CLOSE_S: Final = 4.0
 PROMPTS_S: Final = 5.0  # a server that is slower to list its prompts is used only for its tools
 MAX_QUOTED: Final = 500
 MAX_ERROR: Final = 2000
-
-
-class ServerFailed(Exception):
-    """A request to the server failed. The message continues its name: "it ended with exit code 3"."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,13 +69,13 @@ class McpConnection:
         self._limit: asyncio.Timeout | None = None
         self._pending_question: asyncio.Task[str | None] | None = None
         self._process: LineProcess | None = None
-        self._session: RemoteSession | None = None
+        self._session: McpSession | None = None
         self._serve_task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
         self._opened: asyncio.Future[tuple[RemoteTool, ...]] = asyncio.get_running_loop().create_future()
         self._current_digests: frozenset[str] | None = None  # known once the server said that its tools changed
         self._invalid_lines: tuple[int, bytes] = (0, b"")
-        self._end_reason = ""
+        self._end: ServerFailed | None = None  # why it is gone
 
     @property
     def stderr_tail(self) -> str:
@@ -99,7 +96,7 @@ class McpConnection:
     async def call(self, tool: RemoteTool, arguments: dict[str, Any], caller: Caller) -> ToolResult:
         """Call a tool, unless the server changed its definition. Raises `ServerFailed`."""
 
-        async def work(session: "RemoteSession") -> ToolResult:
+        async def work(session: "McpSession") -> ToolResult:
             # Cheap now: the session has loaded the SDK.
             from robota.extensions.mcp.results import tool_result
 
@@ -118,7 +115,7 @@ class McpConnection:
     async def prompt_text(self, prompt: RemotePrompt, arguments: dict[str, str]) -> str:
         """The text of a prompt with these arguments. Raises `ServerFailed`."""
 
-        async def work(session: "RemoteSession") -> str:
+        async def work(session: "McpSession") -> str:
             from robota.extensions.mcp.results import prompt_text
 
             return prompt_text(await session.prompt(prompt.name, arguments))
@@ -128,7 +125,7 @@ class McpConnection:
     async def read_resource(self, uri: str) -> ToolResult:
         """The content of a resource. Raises `ServerFailed`."""
 
-        async def work(session: "RemoteSession") -> ToolResult:
+        async def work(session: "McpSession") -> ToolResult:
             from robota.extensions.mcp.results import resource_result
 
             return resource_result(self.server.name, await session.resource(uri))
@@ -139,11 +136,12 @@ class McpConnection:
         """The resources that the server lists. Raises `ServerFailed`."""
         return await self._request(lambda session: session.resources())
 
-    async def _request(self, work: "Callable[[RemoteSession], Awaitable[Answer]]") -> Answer:
+    async def _request(self, work: "Callable[[McpSession], Awaitable[Answer]]") -> Answer:
         """Run `work` within the time limit of a call. Any error becomes `ServerFailed`."""
         session = self._session
         if session is None:
-            raise ServerFailed(f"it is gone: {self._end_reason}. It starts again with the next session")
+            end = self._end or ServerFailed("it was closed")
+            raise ServerFailed(f"it is gone: {end}. It starts again with the next session", end.remedy)
         limit_s = self.server.call_timeout_s
         try:
             async with asyncio.timeout(limit_s) as self._limit:
@@ -153,7 +151,7 @@ class McpConnection:
         except ServerFailed:
             raise
         except Exception as error:  # A border: a faulty server can raise anything.
-            raise ServerFailed(await self._disconnect_reason(error) or await self._explain(error)) from error
+            raise (await self._disconnect_reason(error) or await self._explain(error)) from error
 
     async def _ask_user(self, asked: ElicitationAsk) -> str | None:
         """Pass a question of the server to the caller, with the call timeout paused. None if no call runs."""
@@ -208,9 +206,9 @@ class McpConnection:
             await asyncio.to_thread(import_module, "robota.extensions.mcp.sdk")
             await self._run_with_fallback()
         except Exception as error:  # noqa: BLE001 - a border: a faulty server can raise anything
-            self._end_reason = await self._explain(error)
+            self._end = await self._explain(error)
             if not self._opened.done():
-                self._opened.set_exception(ServerFailed(self._end_reason))
+                self._opened.set_exception(self._end)
         finally:
             self._session = None
             if self._process is not None:
@@ -228,10 +226,10 @@ class McpConnection:
             await self._run_session(is_legacy=True)
 
     async def _run_session(self, *, is_legacy: bool = False) -> None:
-        from robota.extensions.mcp.sdk import LISTING_ERRORS, ClientCapabilities, RemoteSession
+        from robota.extensions.mcp.sdk import LISTING_ERRORS, ClientCapabilities, McpSession
 
         capabilities = ClientCapabilities(roots=self._environment.roots, ask=self._ask_user)
-        async with RemoteSession(self._transport(), self.server.name, capabilities, is_legacy=is_legacy) as session:
+        async with McpSession(self._transport(), self.server.name, capabilities, is_legacy=is_legacy) as session:
             tools = await session.tools()
             with suppress(TimeoutError, *LISTING_ERRORS):
                 async with asyncio.timeout(PROMPTS_S):
@@ -250,36 +248,39 @@ class McpConnection:
         assert self._process is not None
         return stdio_transport(self._process, self._note_invalid_line)
 
-    async def _require_unchanged(self, session: "RemoteSession", tool: RemoteTool) -> None:
+    async def _require_unchanged(self, session: "McpSession", tool: RemoteTool) -> None:
         if session.list_is_stale:
             self._current_digests = frozenset(current.digest for current in await session.tools())
         if self._current_digests is not None and tool.digest not in self._current_digests:
             raise ServerFailed(
-                "it changed this tool in mid-session, so the call was not made. The user can review the change and "
-                f"accept it for the next session: robota mcp approve {self.server.name}"
+                "it changed this tool during the session, so the call was not made. The user must accept the change "
+                "first",
+                APPROVE.format(server=self.server.name),
             )
 
-    async def _disconnect_reason(self, error: Exception) -> str | None:
+    async def _disconnect_reason(self, error: Exception) -> ServerFailed | None:
         """Why the connection to an HTTP server broke: only the session task sees the cause, not the call."""
         from robota.extensions.mcp.sdk import is_disconnect
 
         if self._process is not None or self._serve_task is None or not is_disconnect(error):
             return None
         await asyncio.wait({self._serve_task}, timeout=CLOSE_S)
-        return self._end_reason or None
+        return self._end
 
-    async def _explain(self, error: BaseException) -> str:
+    async def _explain(self, error: BaseException) -> ServerFailed:
         from robota.extensions.mcp.sdk import is_not_signed_in
 
         if self._process is None or not self._process.is_silent:
             cause = _innermost(error)
             if is_not_signed_in(cause):
-                return f"{cause}. Do that with: robota mcp login {self.server.name}"
-            return (visible(str(cause)) or type(cause).__name__)[:MAX_ERROR]
-        self._end_reason = await self._process.how_it_ended()
+                return ServerFailed(str(cause), SIGN_IN.format(server=self.server.name))
+            return ServerFailed((visible(str(cause)) or type(cause).__name__)[:MAX_ERROR])
+        self._end = ServerFailed(await self._process.how_it_ended())
         self._closing.set()
         printed = self.stderr_tail.strip()[-MAX_QUOTED:]
-        return f"{self._end_reason}{self._invalid_lines_note()}" + (f". Its last output: {printed}" if printed else "")
+        return ServerFailed(
+            f"{self._end}{self._invalid_lines_note()}" + (f". Its last output: {printed}" if printed else "")
+        )
 
     def _note_invalid_line(self, line: bytes) -> None:
         self._invalid_lines = (self._invalid_lines[0] + 1, line[:MAX_QUOTED])

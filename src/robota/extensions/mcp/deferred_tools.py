@@ -33,12 +33,12 @@ CALL: Final = "use_mcp_tool"
 
 
 class SearchParams(msgspec.Struct, frozen=True, kw_only=True):
-    query: Annotated[str, msgspec.Meta(description="Words of what the tool should do, or its name.")]
+    query: Annotated[str, msgspec.Meta(description="Words that describe what the tool should do, or its name.")]
 
 
 class CallParams(msgspec.Struct, frozen=True, kw_only=True):
     tool: Annotated[str, msgspec.Meta(description="The whole name of the tool, such as mcp__server__tool.")]
-    arguments: Annotated[dict[str, Any], msgspec.Meta(description="Its arguments, as its schema says.")] = {}
+    arguments: Annotated[dict[str, Any], msgspec.Meta(description="Its arguments, according to its schema.")] = {}
 
 
 def estimated_tokens(specs: Sequence[ToolSpec]) -> int:
@@ -61,13 +61,13 @@ def _search_tool(specs: tuple[ToolSpec, ...]) -> AnyTool:
     names = ", ".join(spec.name for spec in specs)
     shown = names if len(names) <= MAX_NAMES_LENGTH else f"{names[:MAX_NAMES_LENGTH]} …"
     description = (
-        f"Finds tools of MCP servers. There are {len(specs)}, too many to be described here. It gives the description "
-        f"and the schema of those that fit; call one with {CALL}. Their names: {shown}"
+        f"Find tools of MCP servers. There are {len(specs)}, too many to describe here. Returns the descriptions and "
+        f"schemas of those that match; call one with {CALL}. Their names: {shown}"
     )
 
     async def prepare(params: SearchParams, context: ToolContext) -> Prepared:
         async def run() -> ToolResult:
-            return ToolResult(content=_found_text(search_tools(specs, params.query)))
+            return ToolResult(content=found_text(search_tools(specs, params.query)))
 
         request = {"tool": SEARCH, "query": params.query}
         return Prepared(preview=Preview(ask="tool", text=msgspec.json.encode(request).decode()), run=run)
@@ -95,29 +95,33 @@ def search_tools(specs: Sequence[ToolSpec], query: str) -> tuple[ToolSpec, ...]:
         return sum(3 * (word in name) + (word in text) for word in words)
 
     ranked = sorted((spec for spec in specs if score(spec)), key=score, reverse=True)
-    return tuple(ranked[:MAX_FOUND])
+    return tuple(ranked)
 
 
-def _found_text(specs: Sequence[ToolSpec]) -> str:
+def found_text(specs: Sequence[ToolSpec]) -> str:
+    """The best of these tools with their schemas, and the names of the others."""
     if not specs:
-        return "No tool fits. Try other words."
-    parts = (
+        return "No tool matches. Try other words."
+    parts = [
         f"## {spec.name}\n{spec.description}\nSchema of its arguments: {msgspec.json.encode(spec.schema).decode()}"
-        for spec in specs
-    )
+        for spec in specs[:MAX_FOUND]
+    ]
+    if others := specs[MAX_FOUND:]:
+        names = ", ".join(spec.name for spec in others)
+        parts.append(f"[{len(others)} more match. Search for one by its name to see its schema: {names}]")
     return "\n\n".join(parts)
 
 
 def _call_tool() -> AnyTool:
     async def prepare(params: CallParams, context: ToolContext) -> Prepared:
-        raise ToolError(f"{CALL} needs the name of another tool.")
+        raise ToolError(f"Nothing was called. Give the name of a tool that {SEARCH} found.")
 
     return Tool(
         name=CALL,
         label=CALL,
         group=ToolGroup.MCP,
         params=CallParams,
-        description=lambda: f"Calls a tool of an MCP server that {SEARCH} found.",
+        description=lambda: f"Call a tool of an MCP server that {SEARCH} found.",
         effects=frozenset({Effect.WRITE, Effect.NETWORK}),
         touches=lambda params: Touches(),
         prepare=prepare,

@@ -46,7 +46,7 @@ class NotSignedIn(httpx2.TransportError):
 
 async def _check_response(response: httpx2.Response, max_bytes: int, *, is_signed_in: bool) -> None:
     if response.status_code == UNAUTHORIZED and not is_signed_in:
-        raise NotSignedIn("it requires you to sign in")
+        raise NotSignedIn("it requires the user to sign in")
     if response.headers.get("content-encoding", "identity") != "identity":
         raise UnreadableAnswer("the answer is compressed, although that was not asked for")
     if isinstance(response.stream, httpx2.AsyncByteStream) and EVENT_STREAM not in response.headers.get(

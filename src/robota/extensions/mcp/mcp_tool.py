@@ -1,13 +1,13 @@
 """Wraps a tool of an MCP server as a `Tool`, with the same policy, hooks, log and limits as any other."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from robota.contracts.tool import AnyTool, Effect, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
-from robota.extensions.mcp.connection import Caller, McpConnection, ServerFailed
+from robota.extensions.mcp.connection import Caller
 from robota.extensions.mcp.remote_tool import (
     RemoteTool,
     UnusableTool,
@@ -16,11 +16,13 @@ from robota.extensions.mcp.remote_tool import (
     title_for,
     tool_name,
 )
+from robota.extensions.mcp.server_failure import ServerFailed, failed_call
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.text.visible import visible
 
 # Only the server knows what its tool does, so it counts as writing and sending, whatever its annotations claim.
 EFFECTS: Final = frozenset({Effect.WRITE, Effect.NETWORK})
+CallRemote = Callable[[RemoteTool, dict[str, Any], Caller], Awaitable[ToolResult]]
 MAX_PROGRESS_LINES: Final = 100
 MAX_PROGRESS_TEXT: Final = 300
 
@@ -28,11 +30,11 @@ MAX_PROGRESS_TEXT: Final = 300
 NOT_TEXT: Final = frozenset({"integer", "number", "boolean", "array", "object"})
 
 
-def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
-    """Wrap a remote tool. Raises `UnusableTool` if it cannot be offered to a model."""
+def mcp_tool(server: str, call: CallRemote, remote: RemoteTool) -> AnyTool:
+    """Wrap a remote tool of a server. Raises `UnusableTool` if it cannot be offered to a model."""
     if remote.needs_task:
         raise UnusableTool("it can only be called as a long-running task of the server, which Robota does not do yet")
-    server, schema = connection.server.name, offered_schema(remote)
+    schema = offered_schema(remote)
     name, description = tool_name(server, remote.name), offered_description(remote)
 
     async def run(params: McpArguments, context: ToolContext) -> ToolResult:
@@ -47,10 +49,9 @@ def mcp_tool(connection: McpConnection, remote: RemoteTool) -> AnyTool:
 
         caller = Caller(show_progress=_Progress(context).show, ask=ask, sees_images=context.sees_images)
         try:
-            result = await connection.call(remote, params.values, caller)
+            result = await call(remote, params.values, caller)
         except ServerFailed as failure:
-            message = f"The MCP server {server} failed: {failure}. Other servers and tools still work."
-            return ToolResult(content=message, is_error=True)
+            raise failed_call(server, failure) from failure
         return result if not declined else _with_declined(result, declined)
 
     async def prepare(params: McpArguments, context: ToolContext) -> Prepared:

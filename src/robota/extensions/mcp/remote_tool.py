@@ -77,7 +77,7 @@ def offered_schema(tool: RemoteTool) -> dict[str, Any]:
         raise UnusableTool("the names of its parameters are not plain words")
     required = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-        raise UnusableTool("its list of required parameters is no list of names")
+        raise UnusableTool("its list of required parameters is not a list of names")
     try:
         if len(msgspec.json.encode(schema)) > MAX_SCHEMA_BYTES:
             raise UnusableTool(f"its schema is longer than {MAX_SCHEMA_BYTES >> 10} KiB")

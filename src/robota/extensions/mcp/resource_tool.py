@@ -5,9 +5,10 @@ from typing import Final
 import msgspec
 
 from robota.contracts.tool import AnyTool, Prepared, Preview, Tool, ToolContext, ToolGroup, ToolResult, Touches
-from robota.extensions.mcp.connection import McpConnection, ServerFailed
+from robota.extensions.mcp.connection import McpConnection
 from robota.extensions.mcp.mcp_tool import EFFECTS
 from robota.extensions.mcp.remote_tool import title_for, tool_name
+from robota.extensions.mcp.server_failure import ServerFailed, failed_call
 from robota.text.visible import single_line, visible
 
 RESOURCE_TOOL: Final = "read_mcp_resource"
@@ -34,7 +35,7 @@ def resource_tool(connection: McpConnection) -> AnyTool:
                 return await connection.read_resource(params.uri)
             listed = await connection.resources()
         except ServerFailed as failure:
-            return ToolResult(content=f"The MCP server {server} failed: {failure}.", is_error=True)
+            raise failed_call(server, failure) from failure
         lines = (f"{single_line(resource.uri, MAX_URI)}  {single_line(resource.name)}" for resource in listed)
         return ToolResult(content="\n".join(lines) or "It lists no resources.")
 

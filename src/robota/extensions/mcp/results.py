@@ -24,7 +24,7 @@ SIGNATURES: Final = {
 
 def tool_result(server: str, answer: mcp_types.CallToolResult, *, sees_images: bool) -> ToolResult:
     """The tool result for the answer to a call."""
-    parts = [_part(block, sees_images) for block in answer.content]
+    parts = [_content_part(block, sees_images) for block in answer.content]
     if not parts and answer.structured_content is not None:
         parts = [msgspec.json.encode(answer.structured_content).decode()]
     text = "\n\n".join(part for part in parts if isinstance(part, str)) or "(nothing)"
@@ -46,12 +46,12 @@ def prompt_text(answer: mcp_types.GetPromptResult) -> str:
     """The messages of a prompt as one text; those that are not from the user are marked with their role."""
     parts = []
     for message in answer.messages:
-        text = str(_part(message.content, sees_images=False))
+        text = str(_content_part(message.content, sees_images=False))
         parts.append(text if message.role == "user" else f"[{message.role}]\n{text}")
     return "\n\n".join(parts)
 
 
-def _part(block: mcp_types.ContentBlock, sees_images: bool) -> str | ImageSource:
+def _content_part(block: mcp_types.ContentBlock, sees_images: bool) -> str | ImageSource:
     if isinstance(block, mcp_types.TextContent):
         return block.text
     if isinstance(block, mcp_types.ImageContent):

@@ -23,7 +23,7 @@ from robota.extensions.mcp.elicitation import AskUser, is_confirmed, open_page_q
 from robota.extensions.mcp.http_client import NotSignedIn, http_client
 from robota.extensions.mcp.remote_prompt import MAX_PROMPTS, PromptParameter, RemotePrompt
 from robota.extensions.mcp.remote_tool import MAX_TOOLS, RemoteTool
-from robota.extensions.mcp.sign_in import Browser, new_sign_in, stored_sign_in
+from robota.extensions.mcp.sign_in import Browser, SignInNeeded, new_sign_in, stored_sign_in
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.asks.ask import ElicitationAsk
 from robota.version import VERSION
@@ -59,7 +59,7 @@ class RemoteResource(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
-class RemoteSession:
+class McpSession:
     """An initialised session with a server. `list_is_stale` becomes true when it says that its tools changed."""
 
     def __init__(
@@ -84,7 +84,7 @@ class RemoteSession:
         )
         self.list_is_stale = False
 
-    async def __aenter__(self) -> "RemoteSession":
+    async def __aenter__(self) -> "McpSession":
         await self._client.__aenter__()
         self._watching = asyncio.create_task(self._watch_tools())
         return self
@@ -283,7 +283,7 @@ async def sign_in(server: HttpServer, sign_ins: SignInStore, browser: Browser) -
 
     transport = http_transport(server, new_sign_in(server.url, sign_ins, browser))
     capabilities = ClientCapabilities(roots=(), ask=nobody)
-    async with RemoteSession(transport, server.name, capabilities, is_legacy=False) as session:
+    async with McpSession(transport, server.name, capabilities, is_legacy=False) as session:
         return len(await session.tools())
 
 
@@ -293,5 +293,5 @@ def is_disconnect(error: Exception) -> bool:
 
 
 def is_not_signed_in(error: BaseException) -> bool:
-    """Whether the server requires a sign-in and there is none."""
-    return isinstance(error, NotSignedIn)
+    """Whether the server requires a sign-in, and there is none or it is no longer valid."""
+    return isinstance(error, NotSignedIn | SignInNeeded)

@@ -13,8 +13,8 @@ from robota.providers.chunks import ToolSpec
 from robota.version import VERSION
 
 INSTRUCTIONS: Final = (
-    "The tools of Robota, a coding agent, in one workspace. Every call is judged by the rules of the person who "
-    "started it; what would have to be asked about is denied."
+    "The tools of Robota, a coding agent, in one workspace. Every call is judged by the rules of the user who "
+    "started it; a call that needs their approval is denied."
 )
 
 CallServedTool = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from robota.contracts.knowledge import ExpandedPrompt, PromptNotSent
-from robota.extensions.mcp.connection import McpConnection, ServerFailed
+from robota.extensions.mcp.connection import McpConnection
 from robota.extensions.mcp.remote_prompt import MissingArgument, RemotePrompt, command_info, parse_prompt_arguments
+from robota.extensions.mcp.server_failure import ServerFailed
 from robota.extensions.mcp.servers import McpServers
 from robota.protocol.slash_commands import SlashCommandInfo, typed_command
 
@@ -37,7 +38,7 @@ class ServerPrompts:
             usage = f"/{info.name} {info.argument_hint}".rstrip()
             raise PromptNotSent(f"it needs a value for {missing}. Usage: {usage}") from missing
         except ServerFailed as failure:
-            raise PromptNotSent(f"the MCP server {name} failed: {failure}") from failure
+            raise PromptNotSent(f"the MCP server {name} failed: {failure.for_user}") from failure
         if not text.strip():
             raise PromptNotSent(f"the MCP server {name} gave an empty prompt")
         return ExpandedPrompt(text=text[:MAX_PROMPT])

@@ -9,12 +9,13 @@ import msgspec
 
 from robota.config.errors import ConfigError
 from robota.contracts.tool import AnyTool
-from robota.extensions.mcp.connection import McpConnection, ServerEnvironment, ServerFailed, server_program
+from robota.extensions.mcp.connection import McpConnection, ServerEnvironment, server_program
 from robota.extensions.mcp.definitions import Server, StdioServer
 from robota.extensions.mcp.mcp_tool import mcp_tool
 from robota.extensions.mcp.pinned_tools import PinnedTools, PinnedToolStore, ToolChange, changes
 from robota.extensions.mcp.remote_tool import MAX_TOOLS, RemoteTool, UnusableTool, tool_name
 from robota.extensions.mcp.resource_tool import resource_tool
+from robota.extensions.mcp.server_failure import ServerFailed
 from robota.extensions.mcp.sign_in_store import SignInStore
 from robota.protocol.events import McpServerState, McpServerStatus, Notice
 from robota.text.visible import single_line
@@ -143,7 +144,7 @@ class McpServers:
             tools = offered[:MAX_TOOLS]
             pins = self.pins.load(connection.server)
         except ServerFailed as failure:
-            return ServerReport(connection=connection, failure=str(failure))
+            return ServerReport(connection=connection, failure=failure.for_user)
         except ConfigError as problem:
             return ServerReport(connection=connection, tools=tools, pin_problem=str(problem))
         finally:
@@ -180,7 +181,7 @@ class McpServers:
                 notices.append(_left_out(server, remote, f"there is already a tool {name}"))
                 continue
             try:
-                tools.append(mcp_tool(report.connection, remote))
+                tools.append(mcp_tool(report.connection.server.name, report.connection.call, remote))
                 names.add(name)
             except UnusableTool as problem:
                 notices.append(_left_out(server, remote, str(problem)))

@@ -37,7 +37,7 @@ def stored_sign_in(name: str, url: str, store: SignInStore) -> OAuthClientProvid
         return None
 
     async def refuse(address: str) -> None:
-        raise SignInNeeded(f"your sign-in is no longer valid. Sign in again: robota mcp login {name}")
+        raise SignInNeeded("the sign-in of the user is no longer valid")
 
     async def never() -> AuthorizationCodeResult:
         raise SignInNeeded(name)

@@ -20,16 +20,18 @@ MAX_SERVER_NAME: Final = 32
 
 
 class ActivePlugin(msgspec.Struct, frozen=True, kw_only=True):
-    """A plugin that a session uses. `root` holds its files, `data` what it stores itself."""
+    """A plugin that a session uses. `root` holds its files, `data` what it stores itself.
+
+    `name` is the prefix of its skills: its own, or its id if another plugin has the same. `digests` are those of its
+    files, as the user agreed to them.
+    """
 
     plugin: InstalledPlugin
+    name: str
     contents: PluginContents
     root: Path
     data: Path
-
-    @property
-    def name(self) -> str:
-        return self.plugin.name
+    digests: dict[str, str] = {}
 
     @property
     def variables(self) -> dict[str, str]:
@@ -65,10 +67,12 @@ def active_plugins(project: Path, switched: Mapping[str, bool], env: Mapping[str
     plugins: list[ActivePlugin] = []
     notices: list[str] = []
     for plugin in installed_for(state, project):
-        if not plugin.is_enabled or switched.get(plugin.id) is False or plugin.name in {each.name for each in plugins}:
+        is_used = any(each.plugin.id == plugin.id for each in plugins)
+        if not plugin.is_enabled or switched.get(plugin.id) is False or is_used:
             continue
         agreement = agreed.get(plugin.key)
-        loaded = _load(store, plugin, "" if agreement is None else agreement.digest)
+        name = plugin.id if plugin.name in {each.name for each in plugins} else plugin.name
+        loaded = _load(store, plugin, name, "" if agreement is None else agreement.digest)
         if isinstance(loaded, ActivePlugin):
             plugins.append(loaded)
         else:
@@ -86,13 +90,13 @@ def installed_for(state: PluginState, project: Path) -> Sequence[InstalledPlugin
 
 def server_name(plugin: str, server: str) -> str:
     """The name of a plugin's MCP server. A long one is cut and ends with a hash."""
-    name = f"plugin_{plugin}_{server}"
+    name = f"plugin_{plugin.replace('@', '-')}_{server}"
     if len(name) <= MAX_SERVER_NAME:
         return name
     return f"{name[: MAX_SERVER_NAME - 9].rstrip('_-')}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _load(store: PluginStore, plugin: InstalledPlugin, agreed: str) -> ActivePlugin | str:
+def _load(store: PluginStore, plugin: InstalledPlugin, name: str, agreed: str) -> ActivePlugin | str:
     """The loaded plugin, or a notice why it is not used."""
     root = store.files_of(plugin)
     snapshot = snapshot_of_tree(root)
@@ -105,7 +109,9 @@ def _load(store: PluginStore, plugin: InstalledPlugin, agreed: str) -> ActivePlu
         contents = read_contents(snapshot, plugin.name)
     except InvalidPlugin as error:
         return f"The plugin {plugin.id} is not used: {error}."
-    return ActivePlugin(plugin=plugin, contents=contents, root=root, data=store.data_of(plugin))
+    digests = {source.path: source.digest for source in snapshot.sources}
+    data = store.data_of(plugin)
+    return ActivePlugin(plugin=plugin, name=name, contents=contents, root=root, data=data, digests=digests)
 
 
 def _not_installed_notice(plugin: str) -> str:

@@ -60,7 +60,7 @@ class PluginHook(msgspec.Struct, frozen=True, kw_only=True):
 class PluginContents(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a plugin contains.
 
-    `agents` are only listed, not run yet. `other_files` are used only by its hooks, servers and skills. `unused` names
+    `other_files` are used only by its hooks, servers and skills. `unused` names
     parts that Robota does not support, `problems` what is wrong.
     """
 
@@ -113,7 +113,7 @@ class _Reader:
             agents=tuple(each for each in agents if each.relative.endswith(".md")),
             hooks=tuple(self._hooks()),
             servers=self._servers(),
-            unused=tuple(what for path, what in UNUSED if self._has(path)),
+            unused=tuple(what for path, what in UNUSED if self._has_path(path)),
         )
         parts = (*contents.skills, *contents.commands, *contents.output_styles)
         if not (parts or contents.hooks or contents.servers):
@@ -135,7 +135,7 @@ class _Reader:
                 return parse_manifest(data, fallback_name)
         return parse_manifest(b"{}", fallback_name)
 
-    def _has(self, path: str) -> bool:
+    def _has_path(self, path: str) -> bool:
         return any(source == path or source.startswith(f"{path}/") for source in self._sources)
 
     def _below(self, written: str) -> Iterator[ComponentFile]:

@@ -11,20 +11,22 @@ from typing import Final
 
 import msgspec
 
+from robota.config.trust.sources import MAX_BYTES, MAX_FILES
 from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.extensions.plugins.marketplace import MARKETPLACE_FILES, Marketplace, parse_marketplace
 from robota.extensions.plugins.origins import DirectoryOrigin, GitOrigin, Source
-from robota.workspace.git.remote_tree import MAX_BYTES, MAX_DEPTH, MAX_FILES, FetchedCommit, fetch_commit
+from robota.workspace.git.remote_tree import MAX_DEPTH, FetchedCommit, fetch_commit
 from robota.workspace.git.run import GitError
 
 OPEN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class OpenSource(msgspec.Struct, frozen=True, kw_only=True):
-    """A source that can be read: a directory, or a fetched commit."""
+    """A source that can be read: a directory, or a fetched commit. It `is_local` if it was on this machine before."""
 
     directory: Path | None = None
     fetched: FetchedCommit | None = None
+    is_local: bool
 
     @property
     def commit(self) -> str:
@@ -35,7 +37,7 @@ class OpenSource(msgspec.Struct, frozen=True, kw_only=True):
         for path in MARKETPLACE_FILES:
             data = await self._read(path)
             if data is not None:
-                return parse_marketplace(data)
+                return parse_marketplace(data, is_local=self.is_local)
         raise InvalidPlugin(f"it has no {MARKETPLACE_FILES[-1]}")
 
     async def copy(self, path: str, into: Path) -> tuple[str, ...]:
@@ -69,11 +71,12 @@ async def open_source(source: Source, staging: Path, env: Mapping[str, str]) -> 
         case DirectoryOrigin(path=path):
             if not await asyncio.to_thread(Path(path).is_dir):
                 raise InvalidPlugin(f"there is no directory {path}")
-            return OpenSource(directory=Path(path))
+            return OpenSource(directory=Path(path), is_local=True)
         case GitOrigin(url=url, ref=ref, commit=commit):
             try:
                 bare = Path(tempfile.mkdtemp(dir=staging))
-                return OpenSource(fetched=await fetch_commit(url, commit or ref, bare, env))
+                fetched = await fetch_commit(url, commit or ref, bare, env)
+                return OpenSource(fetched=fetched, is_local=source.is_local)
             except GitError as error:
                 raise InvalidPlugin(f"the repository {source.label} cannot be fetched: {error}") from error
 
@@ -93,7 +96,7 @@ def _copy_files(root: Path, path: str, into: Path) -> tuple[str, ...]:
             continue
         count, size = count + 1, size + len(data)
         if count > MAX_FILES or size > MAX_BYTES:
-            raise InvalidPlugin(f"it has more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB")
+            raise InvalidPlugin(f"it has more than {MAX_FILES:,} files or {MAX_BYTES >> 20} MiB")
         target = into / relative
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         target.write_bytes(data)

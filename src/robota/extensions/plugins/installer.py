@@ -127,7 +127,6 @@ class PluginInstaller:
         )
         try:
             with self._store.changing() as change:
-                self._require_unique_name(plugin, change.state)
                 before = next((installed for installed in change.state.plugins if installed.key == plugin.key), None)
                 if before is not None:
                     plugin = msgspec.structs.replace(plugin, is_enabled=before.is_enabled)
@@ -197,17 +196,19 @@ class PluginInstaller:
                 return await self._open_from_marketplace(marketplace, name or "", staging)
 
     async def _open_from_marketplace(self, marketplace_name: str, name: str, staging: Path) -> _Fetched:
-        known = next((known for known in self.marketplaces() if known.name == marketplace_name), None)
-        if known is None:
+        registered = next(
+            (registered for registered in self.marketplaces() if registered.name == marketplace_name), None
+        )
+        if registered is None:
             raise InvalidPlugin(
                 f"there is no marketplace {marketplace_name}; add it with: robota plugin marketplace add SOURCE"
             )
-        opened = await open_source(known.source, staging, self._env)
+        opened = await open_source(registered.source, staging, self._env)
         marketplace = await opened.marketplace()
         _require_name(marketplace, marketplace_name)
         entry = marketplace.entry(name)
         if entry is None:
-            offered = ", ".join(known.name for known in marketplace.entries) or "nothing"
+            offered = ", ".join(registered.name for registered in marketplace.entries) or "nothing"
             raise InvalidPlugin(f"the marketplace {marketplace_name} has no plugin {name}; it offers {offered}")
         match entry.origin:
             case PathInMarketplace(path=path):
@@ -216,15 +217,6 @@ class PluginInstaller:
                 return _Fetched(source=await open_source(source, staging, self._env), entry=entry)
             case GitOrigin(path=path) as source:
                 return _Fetched(source=await open_source(source, staging, self._env), path=path, entry=entry)
-
-    def _require_unique_name(self, plugin: InstalledPlugin, state: PluginState) -> None:
-        """Raise `InvalidPlugin` if another plugin has this name: `name:command` must be unambiguous."""
-        for other in state.plugins:
-            if (other.name, other.project) == (plugin.name, plugin.project) and other.id != plugin.id:
-                raise InvalidPlugin(
-                    f"there is a plugin with the same name, {other.id}; "
-                    f"remove it first: robota plugin uninstall {other.id}"
-                )
 
     def _move_into_place(self, candidate: PluginCandidate, change: PluginChange) -> None:
         """Plan the move of the files to their place, and that of damaged ones out of it."""

@@ -7,7 +7,7 @@ import msgspec
 
 from robota.config.settings.json_text import NotAnObject, read_object
 from robota.extensions.plugins.manifest import InvalidPlugin, validated_name
-from robota.extensions.plugins.origins import Source, contained_path, parse_written_source
+from robota.extensions.plugins.origins import GitOrigin, Source, contained_path, parse_written_source
 from robota.text.visible import single_line
 
 MARKETPLACE_FILES: Final = (".robota-plugin/marketplace.json", ".claude-plugin/marketplace.json")
@@ -44,8 +44,11 @@ class Marketplace(msgspec.Struct, frozen=True, kw_only=True):
         return next((entry for entry in self.entries if entry.name == name), None)
 
 
-def parse_marketplace(data: bytes) -> Marketplace:
-    """Parse a `marketplace.json`. Raises `InvalidPlugin`; invalid entries only become `problems`."""
+def parse_marketplace(data: bytes, *, is_local: bool) -> Marketplace:
+    """Parse a `marketplace.json`. Raises `InvalidPlugin`; invalid entries only become `problems`.
+
+    Only one that `is_local` may name repositories of this machine.
+    """
     try:
         written = read_object(data.decode("utf-8-sig"))[0]
     except (NotAnObject, UnicodeDecodeError) as error:
@@ -62,6 +65,8 @@ def parse_marketplace(data: bytes) -> Marketplace:
     for number, item in enumerate(listed, start=1):
         try:
             entry = _entry(item, root if isinstance(root, str) else "")
+            if not is_local and isinstance(entry.origin, GitOrigin) and entry.origin.is_local:
+                raise InvalidPlugin("a marketplace of another machine cannot name a repository of this one")
         except InvalidPlugin as error:
             problems.append(f"plugin {_entry_label(item, number)} of the marketplace is ignored: {error}")
         else:

@@ -8,7 +8,7 @@ import msgspec
 
 from robota.extensions.plugins.manifest import InvalidPlugin
 from robota.text.visible import single_line
-from robota.workspace.git.remote_tree import is_address, is_revision
+from robota.workspace.git.remote_address import is_address, is_revision
 
 GITHUB: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 LOCAL_PREFIXES: Final = ("/", "./", "../", "~/")
@@ -31,6 +31,11 @@ class GitOrigin(msgspec.Struct, frozen=True, kw_only=True, tag="git", tag_field=
     ref: str = ""
     commit: str = ""
     path: str = ""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the repository is on this machine."""
+        return self.url.lower().startswith("file:")
 
     @property
     def label(self) -> str:

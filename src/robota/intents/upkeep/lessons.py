@@ -35,7 +35,7 @@ class Lesson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def note_lesson(root: Path, lesson: Lesson) -> None:
-    """Add a lesson, or count it once more. Text of users in the file is preserved. Raises `OSError`."""
+    """Add a lesson, or count it again. Text of users in the file is preserved. Raises `OSError`."""
     name = Path(LESSONS).name
     with transaction(root / DIRECTORY) as files:
         data = files.read(name, follow=False, most=MAX_FILE_BYTES)

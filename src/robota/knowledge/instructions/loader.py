@@ -11,7 +11,7 @@ import msgspec
 
 from robota.knowledge.front_matter import read_front_matter
 from robota.knowledge.instructions.markdown_parts import Comment, Import, Part, markdown_parts
-from robota.knowledge.instructions.places import Candidate, InstructionPlaces, InstructionScope, candidates
+from robota.knowledge.instructions.paths import Candidate, InstructionPaths, InstructionScope, candidates
 from robota.knowledge.instructions.reading import (
     FileContent,
     FileMissing,
@@ -80,13 +80,13 @@ class Instructions(msgspec.Struct, frozen=True, kw_only=True):
     undecided: tuple[UndecidedFile, ...] = ()
 
 
-def load_instructions(places: InstructionPlaces, mode: str, rules: ReadingRules) -> Instructions:
+def load_instructions(places: InstructionPaths, mode: str, rules: ReadingRules) -> Instructions:
     """Load all instruction files, except rules for some files only. Files that cannot be read are left out."""
     loader = _Loader(places, rules, skips_path_rules=True)
     return loader.load(candidates(places, mode))
 
 
-def load_candidates(places: InstructionPlaces, chosen: Iterable[Candidate], rules: ReadingRules) -> Instructions:
+def load_candidates(places: InstructionPaths, chosen: Iterable[Candidate], rules: ReadingRules) -> Instructions:
     """Load only these files, with their imports, also rules for some files only."""
     return _Loader(places, rules, skips_path_rules=False).load(chosen)
 
@@ -107,7 +107,7 @@ class _LoadedFile(msgspec.Struct, frozen=True, kw_only=True):
 class _Loader:
     """Loads files one by one and keeps track of duplicates and limits."""
 
-    def __init__(self, places: InstructionPlaces, rules: ReadingRules, *, skips_path_rules: bool) -> None:
+    def __init__(self, places: InstructionPaths, rules: ReadingRules, *, skips_path_rules: bool) -> None:
         """`skips_path_rules`: leave out the rules that are for some files only."""
         self._skips_path_rules = skips_path_rules
         self._files: list[InstructionFile] = []
@@ -143,7 +143,7 @@ class _Loader:
                 self._add_again(candidate, content, importer)
                 return
             self._loaded[content.identity] = _LoadedFile(path=candidate.path, depth=depth)
-            parts = self._parts(candidate, content)
+            parts = self._file_parts(candidate, content)
             self._loaded[content.identity] = _LoadedFile(path=candidate.path, depth=depth, parts=parts)
         except FileMissing:
             if importer is not None and _is_clearly_a_path(path):
@@ -194,7 +194,7 @@ class _Loader:
                 )
                 raise FileNotRead("it is outside the project and not allowed yet: robota trust")
 
-    def _parts(self, candidate: Candidate, content: FileContent) -> tuple[Part, ...]:
+    def _file_parts(self, candidate: Candidate, content: FileContent) -> tuple[Part, ...]:
         self._bytes += len(content.data)
         if self._bytes > MAX_BYTES_READ:
             raise FileNotRead(f"the files before it have more than {MAX_BYTES_READ:,} bytes together")
@@ -204,7 +204,7 @@ class _Loader:
                 raise FileNotRead(f"it is a rule for some files only: {' '.join(path_rule['globs'].split())}")
             matter = read_front_matter(text)
             if self._skips_path_rules and matter.fields.get("paths"):
-                raise FileNotRead(f"it is a rule for some files only: {_listed(matter.fields['paths'])}")
+                raise FileNotRead(f"it is a rule for some files only: {_glob_list(matter.fields['paths'])}")
             text = matter.text
         return markdown_parts(text)
 
@@ -275,5 +275,5 @@ def _is_clearly_a_path(written: str) -> bool:
     return written.endswith((".md", ".txt", ".mdc"))
 
 
-def _listed(paths: object) -> str:
+def _glob_list(paths: object) -> str:
     return ", ".join(map(str, paths)) if isinstance(paths, list) else str(paths)

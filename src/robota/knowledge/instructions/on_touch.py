@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.knowledge.front_matter import read_front_matter
-from robota.knowledge.instructions.places import Candidate, InstructionPlaces, candidates, candidates_in
+from robota.knowledge.instructions.paths import Candidate, InstructionPaths, candidates, candidates_in
 from robota.knowledge.instructions.reading import FileNotRead, decoded_text, read_in_project, read_user_file
 from robota.workspace.files.gitignore import GitIgnore
 
@@ -36,7 +36,7 @@ class PathRule(msgspec.Struct, frozen=True, kw_only=True):
         return any(patterns.check(parts[:end], is_directory=end < len(parts)) for end in ends)
 
 
-def path_rules(places: InstructionPlaces, mode: str, workspace: Path) -> Iterator[PathRule]:
+def path_rules(places: InstructionPaths, mode: str, workspace: Path) -> Iterator[PathRule]:
     """The rules with `paths:`, in prompt order."""
     for candidate in candidates(places, mode):
         if not candidate.is_rule:

@@ -20,7 +20,7 @@ from robota.knowledge.instructions.on_touch import (
     path_rules,
     workspace_path,
 )
-from robota.knowledge.instructions.places import Candidate, InstructionPlaces, InstructionScope
+from robota.knowledge.instructions.paths import Candidate, InstructionPaths, InstructionScope
 from robota.knowledge.prompt_elements import QUOTED, PromptElement, prompt_part
 from robota.text.visible import single_line
 
@@ -41,7 +41,7 @@ class SessionInstructions:
 
     def __init__(
         self,
-        places: InstructionPlaces,
+        places: InstructionPaths,
         workspace: Path,
         rules: ReadingRules,
         is_trusted: Callable[[], bool],
@@ -109,10 +109,10 @@ class SessionInstructions:
             if candidate.path not in others:
                 yield candidate
 
-    def _places_between(self, file: Path) -> InstructionPlaces:
+    def _places_between(self, file: Path) -> InstructionPaths:
         """The directories between the workspace and a file, after the top of the project, which bounds links."""
         project = (*self._places.project[:1], *directories_between(self._workspace, file))
-        return InstructionPlaces(home=self._places.home, project=project)
+        return InstructionPaths(home=self._places.home, project=project)
 
     def _path_rules(self, mode: str) -> tuple[PathRule, ...]:
         if mode not in self._rules:
@@ -128,9 +128,9 @@ def prompt_section(instructions: Instructions, *, is_trusted: bool) -> str:
     """The section of the system prompt: trusted files to follow, others quoted as data; empty if there are none."""
     own = [file for file in instructions.files if is_trusted or file.scope is InstructionScope.USER]
     others = [file for file in instructions.files if file not in own]
-    parts = (_part(FOLLOWED, INSTRUCTION_TAG, own), _part(QUOTED, QUOTED_TAG, others))
+    parts = (_files_part(FOLLOWED, INSTRUCTION_TAG, own), _files_part(QUOTED, QUOTED_TAG, others))
     return "\n\n".join(part for part in parts if part)
 
 
-def _part(heading: str, tag: str, files: Iterable[InstructionFile]) -> str:
+def _files_part(heading: str, tag: str, files: Iterable[InstructionFile]) -> str:
     return prompt_part(heading, tag, (PromptElement(file.path, file.text) for file in files))

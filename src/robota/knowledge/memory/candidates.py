@@ -17,6 +17,8 @@ _CUES: Final = (
     (re.compile(r"\bfrom now on,?\s+(?P<text>[^\n]+)", re.IGNORECASE), 0.75),
     (re.compile(r"(?:앞으로는?|항상)\s+(?P<text>[^\n]+)"), 0.75),
 )
+# Files in a prompt, which the user attached and did not write.
+_ATTACHED_FILE: Final = re.compile(r'<file path="[^"\n]*">\n.*?\n</file>', re.DOTALL)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s")
 _OF_PROJECT: Final = re.compile(
     r"\b(?:repo(?:sitory)?|project|build|tests?|package|lint|deploy|branch|release|ci)\b", re.IGNORECASE
@@ -58,8 +60,9 @@ class RememberRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_remember_request(prompt: str) -> RememberRequest | None:
     """The first request of a prompt to remember something; None if there is none."""
+    words = _ATTACHED_FILE.sub("", prompt)
     for cue, confidence in _CUES:
-        match = cue.search(prompt)
+        match = cue.search(words)
         if match is not None:
             text = normalised(_SENTENCE_END.split(match["text"], maxsplit=1)[0])[:MAX_CANDIDATE].strip()
             return RememberRequest(text=text, confidence=confidence) if text else None

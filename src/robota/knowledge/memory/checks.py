@@ -40,13 +40,13 @@ class CheckedEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 async def check_entries(memories: Memories, entries: Sequence[KnownEntry], run: RunChecks) -> list[CheckedEntry]:
     """Run the checks of these entries and record the results. Only checks of the user's own entries run."""
-    own = [known for known in entries if known.is_own and known.entry.check is not None]
-    results = await run([known.entry.check for known in own if known.entry.check is not None]) if own else ()
-    by_id = {known.entry.id: result for known, result in zip(own, results, strict=True)}
+    own = [entry for entry in entries if entry.is_own and entry.entry.check is not None]
+    results = await run([entry.entry.check for entry in own if entry.entry.check is not None]) if own else ()
+    by_id = {entry.entry.id: result for entry, result in zip(own, results, strict=True)}
     checked = [
-        CheckedEntry(known=known, result=by_id.get(known.entry.id, NOT_OWN))
-        for known in entries
-        if known.entry.check is not None
+        CheckedEntry(known=entry, result=by_id.get(entry.entry.id, NOT_OWN))
+        for entry in entries
+        if entry.entry.check is not None
     ]
     for scope in {each.known.scope for each in checked}:
         _record(memories, scope, [each for each in checked if each.known.scope is scope])

@@ -116,7 +116,7 @@ class Memories:
 
     def find(self, words: str) -> KnownEntry:
         """The entry with this id or unique prefix of an id. Raises `MemoryProblem`."""
-        matching = [known for known in self.entries() if known.entry.id.startswith(_id_prefix(words))]
+        matching = [each for each in self.entries() if each.entry.id.startswith(_id_prefix(words))]
         return _only(matching, words, "entry", "/memory list")
 
     def add(self, new: NewEntry, origin: MemoryOrigin | None) -> KnownEntry | None:
@@ -155,9 +155,9 @@ class Memories:
 
     def forget(self, words: str) -> KnownEntry:
         """Remove the entry with this id or unique prefix of an id."""
-        found = self.find(words)
-        self._store(found.scope).forget(found.entry.id)
-        return found
+        entry = self.find(words)
+        self._store(entry.scope).forget(entry.entry.id)
+        return entry
 
     def candidates(self) -> tuple[KnownCandidate, ...]:
         """The candidates that wait for approval."""
@@ -174,16 +174,16 @@ class Memories:
     def decide(self, words: str, *, is_approved: bool) -> KnownCandidate:
         """Approve or reject the candidate with this id or unique prefix of an id."""
         waiting = [each for each in self.candidates() if each.candidate.id.startswith(_id_prefix(words))]
-        found = _only(waiting, words, "candidate", "/memory pending")
-        entry = found.candidate.entry
+        candidate = _only(waiting, words, "candidate", "/memory pending")
+        entry = candidate.candidate.entry
         if is_approved and (why := why_refused(entry.text, self._redact)) is not None:
             raise MemoryProblem(f"This was not saved, because {why}. The proposed entry was not changed.")
         if is_approved:
-            self._note_own(found.scope, entry)
-        decided = self._store(found.scope).decide(found.candidate.id, is_approved=is_approved)
+            self._note_own(candidate.scope, entry)
+        decided = self._store(candidate.scope).decide(candidate.candidate.id, is_approved=is_approved)
         if decided is None:
-            raise MemoryProblem(f"{found.candidate.id} was already decided elsewhere. Nothing was changed.")
-        return KnownCandidate(scope=found.scope, candidate=decided)
+            raise MemoryProblem(f"{candidate.candidate.id} was already decided elsewhere. Nothing was changed.")
+        return KnownCandidate(scope=candidate.scope, candidate=decided)
 
     def record_checks(self, scope: MemoryScope, failed: Mapping[str, str], passed: Sequence[str]) -> None:
         """Record failed checks with their reasons, and the ids of entries whose checks passed."""

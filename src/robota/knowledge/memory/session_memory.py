@@ -144,7 +144,7 @@ class SessionMemory:
             in_prompt += valid_here
             stale += stale_here
             if cut:
-                problems.append(f"{store.index_path} is longer than what is told: {cut} lines were left out.")
+                problems.append(f"{store.index_path} is longer than the limit: {cut} lines were left out.")
         self._used = UsedMemory(in_prompt=tuple(in_prompt), stale=tuple(stale), problems=tuple(problems))
 
     def _still_valid(
@@ -152,7 +152,7 @@ class SessionMemory:
     ) -> tuple[list[PromptMemoryLine], list[KnownEntry]]:
         """The lines of a file that are still valid, and its stale entries."""
         entries = [line.entry for line in lines if line.entry is not None]
-        stale = {known.entry.id: known for known in self._memories.known(scope, entries) if known.stale is not None}
+        stale = {each.entry.id: each for each in self._memories.known(scope, entries) if each.stale is not None}
         is_own = self._memories.ownership(scope)
         valid: list[PromptMemoryLine] = []
         for number, line in enumerate(lines):
@@ -206,7 +206,7 @@ class SessionMemory:
 
     def _new_warnings(self) -> Iterator[str]:
         """Problems and stale entries, each reported once a session."""
-        stale = (f"No longer holds and is not told: {known.entry.text} ({known.stale})" for known in self._used.stale)
+        stale = (f"No longer holds and is not told: {each.entry.text} ({each.stale})" for each in self._used.stale)
         for notice in (*self._used.problems, *stale):
             if notice not in self._reported:
                 self._reported.add(notice)

@@ -52,7 +52,7 @@ class FailedCheck(msgspec.Struct, frozen=True, kw_only=True):
 class MemoryStore:
     """The files of one memory: that of a project, or that of the user."""
 
-    def __init__(self, root: Path, relative: str, title: str, journal: Path, prepare: Callable[[], None]) -> None:
+    def __init__(self, root: Path, relative: str, title: str, journal: Path, prepare: Callable[[], object]) -> None:
         """The files are in `root / relative`; links below `root` are refused. `prepare` runs before each write.
 
         `journal`, in the user's directory, is where changes of several files are noted.
@@ -117,7 +117,7 @@ class MemoryStore:
         """Remove an entry from every file; None if there is no such entry. Raises `MemoryProblem`."""
         with self._writing() as files:
             contents = self._contents()
-            entry = next((known for known in contents.entries if known.id == entry_id), None)
+            entry = next((each for each in contents.entries if each.id == entry_id), None)
             if entry is not None:
                 _remove_entry(files, INDEX, contents.index, entry_id)
                 for topic, lines in contents.topics.items():

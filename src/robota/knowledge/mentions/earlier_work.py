@@ -49,7 +49,7 @@ def _prompts_part(prompts: Sequence[str]) -> str:
     if len(numbered) > MAX_PROMPTS:
         middle = f"[{len(numbered) - MAX_PROMPTS:,} prompts are left out]"
         numbered = [numbered[0], middle, *numbered[-MAX_PROMPTS + 1 :]]
-    return "\n".join(("The person asked:", *numbered)) if numbered else ""
+    return "\n".join(("The user asked:", *numbered)) if numbered else ""
 
 
 def _answer_part(answer: str) -> str:

@@ -37,7 +37,7 @@ from robota.text.visible import single_line
 
 MAX_MENTIONS: Final = 20
 MAX_LOOKUPS: Final = 500
-MAX_CHARACTERS_PER_MENTION: Final = 30_000  # less than a tool returns, so that the user is told of every cut
+MAX_CHARACTERS_PER_MENTION: Final = 30_000  # less than a tool returns, so that every cut is reported to the user
 MAX_CHARACTERS: Final = 200_000
 # With less room than this, a call is not worth making.
 MIN_CHARACTERS: Final = 200
@@ -87,7 +87,7 @@ class MentionExpander:
         call: CallTool,
         characters: int,
     ) -> None:
-        """`find` tells what a path names; `characters` limits the length of the added text."""
+        """`find` resolves paths; `characters` limits the length of the added text."""
         self._tools = tools
         self._sources = sources
         self._find = find
@@ -186,7 +186,7 @@ class MentionExpander:
             case PathKind.NOTHING:
                 return None
             case PathKind.OUTSIDE:
-                return NotInserted("it is outside the workspace")
+                return NotInserted("it is outside the workspace; /add-dir lets the session read a directory")
             case PathKind.DIRECTORY:
                 return ToolLookup(tool=self._tools.list_files, arguments={"path": path})
             case PathKind.FILE:

@@ -56,7 +56,7 @@ class MentionSources:
 
     async def checks(self) -> Sequence[str]:
         """The commands that check the project."""
-        return self._session.checks or await asyncio.to_thread(lambda: tuple(project_checks(self._text)))
+        return self._session.checks or await asyncio.to_thread(lambda: tuple(project_checks(self._file_text)))
 
     async def syntax_errors(self) -> str:
         """The syntax errors in changed files."""
@@ -94,7 +94,7 @@ class MentionSources:
         except LogError as error:
             raise PromptNotSent(str(error)) from error
 
-    def _text(self, path: str) -> str | None:
+    def _file_text(self, path: str) -> str | None:
         data = self._data(path)
         return None if data is None else data.decode("utf-8", "replace")
 

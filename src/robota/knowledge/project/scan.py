@@ -26,8 +26,7 @@ OTHER_AGENTS: Final = (
     ".github/copilot-instructions.md",
 )
 RULE_SUFFIXES: Final = (".md", ".mdc", ".txt")
-MAX_RULES: Final = 50
-MAX_FILES_LISTED: Final = 2000
+MAX_FILES_LISTED: Final = 10_000
 MAX_COMMANDS: Final = 12
 MAX_DIRECTORIES: Final = 30
 NOT_SOURCE: Final = frozenset(
@@ -61,13 +60,17 @@ class ProjectCommand(msgspec.Struct, frozen=True):
 
 
 class ProjectScan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The result of a scan. `other_agents` are paths relative to the project."""
+    """The result of a scan. `other_agents` are paths relative to the project.
+
+    `not_listed` says what is left out of them, and why.
+    """
 
     name: str
     built_with: tuple[str, ...] = ()
     commands: tuple[ProjectCommand, ...] = ()
     directories: tuple[str, ...] = ()
     other_agents: tuple[str, ...] = ()
+    not_listed: tuple[str, ...] = ()
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -77,7 +80,7 @@ class _Part(msgspec.Struct, frozen=True):
 
 def scan_project(root: Path) -> ProjectScan:
     """Scan the top of a project. Files that cannot be read or parsed are ignored."""
-    parts = [part for name, read in _READERS.items() if (part := _part(root, name, read)) is not None]
+    parts = [part for name, read in _READERS.items() if (part := _parsed_file(root, name, read)) is not None]
     commands = {command.command: command for part in parts for command in part.commands}
     return ProjectScan(
         name=root.name,
@@ -85,10 +88,11 @@ def scan_project(root: Path) -> ProjectScan:
         commands=tuple(commands.values())[:MAX_COMMANDS],
         directories=tuple(islice(_directories(root), MAX_DIRECTORIES)),
         other_agents=tuple(_other_agents(root)),
+        not_listed=tuple(_not_listed(root)),
     )
 
 
-def _part(root: Path, name: str, read: Callable[[str, Path], _Part]) -> _Part | None:
+def _parsed_file(root: Path, name: str, read: Callable[[str, Path], _Part]) -> _Part | None:
     text = _read_text(root, name)
     return None if text is None else read(text, root)
 
@@ -100,7 +104,7 @@ def _read_text(root: Path, name: str) -> str | None:
         return None
 
 
-def _make(text: str, root: Path) -> _Part:
+def _makefile(text: str, root: Path) -> _Part:
     targets = {match["name"] for match in _MAKE_TARGET.finditer(text)}
     return _Part("make", tuple(ProjectCommand(name, f"make {name}") for name in _COMMAND_NAMES if name in targets))
 
@@ -132,7 +136,7 @@ def _fixed(built_with: str, **commands: str) -> Callable[[str, Path], _Part]:
 
 
 _READERS: Final[Mapping[str, Callable[[str, Path], _Part]]] = {
-    "Makefile": _make,
+    "Makefile": _makefile,
     "pyproject.toml": _python,
     "package.json": _node,
     "Cargo.toml": _fixed("Rust (cargo)", build="cargo build", test="cargo test", lint="cargo clippy"),
@@ -164,9 +168,24 @@ def _other_agents(root: Path) -> Iterator[str]:
             files = (file for file in islice(path.rglob("*"), MAX_FILES_LISTED) if file.suffix in RULE_SUFFIXES)
             names = sorted(file.relative_to(root).as_posix() for file in files if file.is_file())
             # A name with a newline in it would add lines to AGENTS.md.
-            yield from (name for name in names[:MAX_RULES] if name.isprintable())
+            yield from (name for name in names if name.isprintable())
         elif path.is_file():
             yield name
+
+
+def _not_listed(root: Path) -> Iterator[str]:
+    """What instructions of other agents `_other_agents` leaves out, and why."""
+    for name in OTHER_AGENTS:
+        path = root / name
+        if path.is_symlink():
+            yield f"{name} (a link)"
+        elif path.is_dir():
+            entries = list(islice(path.rglob("*"), MAX_FILES_LISTED + 1))
+            if len(entries) > MAX_FILES_LISTED:
+                yield f"{name} (only its first {MAX_FILES_LISTED:,} files were looked at)"
+            rules = [file for file in entries if file.suffix in RULE_SUFFIXES]
+            yield from (repr(file.relative_to(root).as_posix()) for file in rules if not file.name.isprintable())
+            yield from (f"{file.relative_to(root).as_posix()} (a link)" for file in rules if not file.is_file())
 
 
 def _table(document: Any, name: str) -> Mapping[str, Any]:

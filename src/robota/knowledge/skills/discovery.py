@@ -22,6 +22,7 @@ import contextlib
 
 from robota.config.durable_file import read_file
 from robota.config.transaction import transaction
+from robota.config.trust.sources import SKILL_HOLDERS
 
 MAX_FILE_BYTES: Final = 256 * 1024
 MAX_FILES: Final = 2_000
@@ -33,22 +34,22 @@ MIN_NEW_SKILLS_TO_CACHE: Final = 20
 CACHE_VERSION: Final = 5
 
 
-class SkillPlace(msgspec.Struct, frozen=True):
+class SkillDirectory(msgspec.Struct, frozen=True):
     """A directory for skills or commands, relative to the workspace, the user's home or a plugin."""
 
     scope: SkillScope
-    directory: str
+    path: str
     kind: SkillKind
     plugin: str = ""
 
 
-SHARED: Final = (".agents", ".gemini", ".roo", ".opencode", ".cursor")
+OWN, SHARED = SKILL_HOLDERS[:2], SKILL_HOLDERS[2:]
 # In order of precedence: project before user, and directories that are shared with other agents last.
-PLACES: Final = tuple(
-    SkillPlace(scope, f"{owner}/{kind}s", kind)
+SKILL_DIRECTORIES: Final = tuple(
+    SkillDirectory(scope, f"{owner}/{kind}s", kind)
     for scope, owners in (
-        (SkillScope.PROJECT, (".robota", ".claude")),
-        (SkillScope.USER, (".robota", ".claude")),
+        (SkillScope.PROJECT, OWN),
+        (SkillScope.USER, OWN),
         (SkillScope.PROJECT, SHARED),
         (SkillScope.USER, SHARED),
     )
@@ -58,9 +59,9 @@ PLACES: Final = tuple(
 
 
 class SkillSource(msgspec.Struct, frozen=True):
-    """A file in a `SkillPlace`, not read yet.
+    """A file in a `SkillDirectory`, not read yet.
 
-    `relative` is its path below the place, `version` changes whenever the content may have changed, and `data` reads
+    `relative` is its path below the directory, `version` changes whenever the content may have changed, `data` reads
     it, or returns None if it cannot be read.
     """
 
@@ -76,39 +77,39 @@ class SkillSource(msgspec.Struct, frozen=True):
 
 
 class SkillFinder:
-    """Reads the skills of all places. A file whose version is unchanged is not read again."""
+    """Reads the skills of all directories. A file whose version is unchanged is not read again."""
 
     def __init__(
         self,
-        files: Callable[[SkillPlace], Iterable[SkillSource]],
+        files: Callable[[SkillDirectory], Iterable[SkillSource]],
         cache: Path,
-        places: Sequence[SkillPlace] = PLACES,
+        directories: Sequence[SkillDirectory] = SKILL_DIRECTORIES,
     ) -> None:
-        """`files` lists the files of a place; `cache` is the file that keeps parsed skills between sessions."""
+        """`files` lists the files of a directory; `cache` is the file that keeps parsed skills between sessions."""
         self._files = files
-        self._places = places
+        self._directories = directories
         self._cache = cache
         self._known: dict[str, Skill] | None = None
         self._found: dict[str, SkillSource] = {}
-        self.cut_places: tuple[str, ...] = ()  # directories of which only the first files were read
+        self.cut_directories: tuple[str, ...] = ()  # directories of which only the first files were read
 
     def library(self) -> SkillLibrary:
         """All skills as they are on disk now."""
         cached = self._known if self._known is not None else load_skill_cache(self._cache)
         current: dict[str, Skill] = {}
         cut: list[str] = []
-        for place in self._places:
-            for number, source in enumerate(self._files(place), 1):
+        for directory in self._directories:
+            for number, source in enumerate(self._files(directory), 1):
                 if number == MAX_FILES:
-                    cut.append(place.directory)
-                key = f"{CACHE_VERSION} {place.directory} {source.path} {source.version}"
-                skill = cached.get(key) or read_skill(place, source)
+                    cut.append(directory.path)
+                key = f"{CACHE_VERSION} {directory.path} {source.path} {source.version}"
+                skill = cached.get(key) or read_skill(directory, source)
                 if skill is not None:
                     current[key] = skill
                     self._found[source.path] = source
         if len(current.keys() - cached.keys()) >= MIN_NEW_SKILLS_TO_CACHE:
             save_skill_cache(self._cache, current)
-        self._known, self.cut_places = current, tuple(cut)
+        self._known, self.cut_directories = current, tuple(cut)
         return SkillLibrary(current.values())
 
     def text(self, skill: Skill) -> str:
@@ -125,9 +126,9 @@ class SkillFinder:
         return parse(self.text(skill))
 
 
-def read_skill(place: SkillPlace, source: SkillSource) -> Skill | None:
+def read_skill(directory: SkillDirectory, source: SkillSource) -> Skill | None:
     """Parse the skill in a file; None if the file is not one that defines a skill or command."""
-    file = _skill_file(place, source)
+    file = _skill_file(directory, source)
     if file is None:
         return None
     data = source.data()
@@ -158,7 +159,7 @@ def user_skill_files(directory: Path) -> Iterator[SkillSource]:
 
 
 def _walk(directory: str, depth: int) -> Iterator[str]:
-    # What lies beside or below a SKILL.md belongs to that skill.
+    # Files beside or below a SKILL.md belong to that skill.
     if os.path.lexists(skill := f"{directory}/{SKILL_FILE}"):
         yield skill
         return
@@ -194,10 +195,10 @@ def _read(path: str) -> bytes | None:
         os.close(descriptor)
 
 
-def _skill_file(place: SkillPlace, source: SkillSource) -> SkillFile | None:
+def _skill_file(directory: SkillDirectory, source: SkillSource) -> SkillFile | None:
     *directories, name = source.relative.split("/")
     qualified_name = ""
-    if place.kind is SkillKind.SKILL:
+    if directory.kind is SkillKind.SKILL:
         if name != SKILL_FILE or not directories:
             return None
         own_name = directories[-1]
@@ -209,10 +210,10 @@ def _skill_file(place: SkillPlace, source: SkillSource) -> SkillFile | None:
         own_name = qualified_name if suffix == "toml" else stem
     return SkillFile(
         name=own_name,
-        kind=place.kind,
-        scope=place.scope,
+        kind=directory.kind,
+        scope=directory.scope,
         path=source.path,
-        plugin=place.plugin,
+        plugin=directory.plugin,
         qualified_name=qualified_name if is_usable_name(qualified_name) and qualified_name != own_name else "",
     )
 

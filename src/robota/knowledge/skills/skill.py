@@ -1,11 +1,13 @@
 """A skill or prompt command, and how it is read from the front matter of its file."""
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from robota.knowledge.front_matter import FALSE_WORDS, TRUE_WORDS, FrontMatter
+from robota.knowledge.fields import Fields
+from robota.knowledge.front_matter import FrontMatter
+from robota.protocol.slash_commands import CommandSource
 
 MAX_DESCRIPTION: Final = 1536
 MAX_NAME: Final = 64
@@ -57,6 +59,12 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     plugin: str = ""
     qualified_name: str = ""  # with its directories (`git:commit`); empty if it has none
     problems: tuple[str, ...] = ()
+
+    @property
+    def command_source(self) -> CommandSource:
+        """Who brought its slash command. The scopes are named like the sources."""
+        is_own = self.kind is SkillKind.SKILL and not self.plugin
+        return CommandSource.SKILL if is_own else CommandSource(self.scope)
 
 
 class SkillFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,64 +118,19 @@ def is_usable_name(name: str) -> bool:
     return 0 < len(name) <= MAX_NAME and name.isprintable() and not any(c in "/ \\`\"'<>" for c in name)
 
 
-class _Fields:
-    """Reads the fields of a front matter by type, and collects those that are invalid or unknown."""
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        self._fields = fields
-        self._read: set[str] = set()
-        self._invalid: list[str] = []
-
-    def text(self, key: str) -> str:
-        value = self._take(key)
-        if isinstance(value, str):
-            return " ".join(value.split())
-        if value is None:
-            return ""
-        if isinstance(value, bool | list | dict):
-            self._invalid.append(f"{key} is not text")
-            return ""
-        return str(value)
+class _Fields(Fields):
+    """Reads the fields of a skill."""
 
     def hint(self, key: str) -> str:
         """A text. `[file]`, a list in YAML, is returned as it was written."""
-        value = self._take(key)
+        value = self.take(key)
         return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else self.text(key)
-
-    def words(self, key: str) -> tuple[str, ...]:
-        """A list, or words separated by spaces or commas; parentheses keep `Bash(git add *)` together."""
-        value = self._take(key)
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-        if isinstance(value, str):
-            return _words(value)
-        if value is not None:
-            self._invalid.append(f"{key} is not a list of words")
-        return ()
-
-    def flag(self, key: str, default: bool) -> bool:
-        value = self._take(key)
-        word = str(value).lower()
-        if word in TRUE_WORDS | FALSE_WORDS:
-            return word in TRUE_WORDS
-        if value is not None:
-            self._invalid.append(f"{key} is neither yes nor no")
-        return default
-
-    def number(self, key: str) -> int | None:
-        value = self._take(key)
-        if value is None:
-            return None
-        if str(value).isascii() and str(value).isdecimal() and int(value) > 0:
-            return int(value)
-        self._invalid.append(f"{key} is not a number")
-        return None
 
     def model(self) -> str | None:
         """The model to use; None for the model of the session."""
         name = self.text("model")
         if name in CLAUDE_MODEL_ALIASES:
-            self._invalid.append(f"the model {name} is an alias of Claude Code and has no effect")
+            self.invalid.append(f"the model {name} is an alias of Claude Code and has no effect")
         return None if name in ("", "inherit", *CLAUDE_MODEL_ALIASES) else name
 
     def context(self) -> SkillContext:
@@ -175,7 +138,7 @@ class _Fields:
         if value in ("fork", "agent"):
             return SkillContext.FORK
         if value not in ("", "inline"):
-            self._invalid.append(f"context {value!r} is not known")
+            self.invalid.append(f"context {value!r} is not known")
         return SkillContext.INLINE
 
     def invocation(self) -> tuple[bool, bool]:
@@ -190,41 +153,25 @@ class _Fields:
             case "" | "auto-invoke":
                 return user_invocable, model_invocable
             case other:
-                self._invalid.append(f"invocation {other!r} is not known")
+                self.invalid.append(f"invocation {other!r} is not known")
                 return user_invocable, model_invocable
 
     def problems(self) -> tuple[str, ...]:
-        unknown = sorted(set(self._fields) - self._read - INFORMATIVE_FIELDS)
-        return (*self._invalid, *(f"the field {key} has no effect" for key in unknown))
+        unknown = sorted(set(self.fields) - self.read - INFORMATIVE_FIELDS)
+        return (*self.invalid, *(f"the field {key} has no effect" for key in unknown))
 
     def without_effect_in(self, context: SkillContext) -> tuple[str, ...]:
         """Problems with fields that only a subtask has."""
         if context is SkillContext.FORK:
             return ()
         return tuple(
-            f"the field {key} applies only with context: fork" for key in FORK_ONLY_FIELDS if key in self._fields
+            f"the field {key} applies only with context: fork" for key in FORK_ONLY_FIELDS if key in self.fields
         )
 
-    def _take(self, key: str) -> Any:
-        self._read.add(key)
-        return self._fields.get(key)
 
-
-FORK_ONLY_FIELDS: Final = ("model", "max-turns")
+FORK_ONLY_FIELDS: Final = ("max-turns",)
 # Fields without effect that are not worth a warning.
 INFORMATIVE_FIELDS: Final = frozenset({"license", "compatibility", "metadata", "version", "author", "name"})
-
-
-def _words(text: str) -> tuple[str, ...]:
-    words, word, depth = [], "", 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if depth <= 0 and (character.isspace() or character == ","):
-            words.append(word)
-            word = ""
-        else:
-            word += character
-    return tuple(entry for entry in (*words, word) if entry)
 
 
 def _first_line(text: str) -> str:

@@ -161,7 +161,7 @@ def _inline(text: str) -> list[Part]:
 
 
 async def fill(parts: Sequence[Part], values: Values, run: RunShell) -> FilledTemplate:
-    """Fill in a template. Arguments are quoted for the shell where they stand in commands. Raises `CannotQuote`."""
+    """Fill in a template. Arguments within commands are quoted for the shell. Raises `CannotQuote`."""
     filled = [await _filled(part, values, run) for part in parts]
     text = "".join(filled)
     if values.typed and not any(_uses_arguments(part, values) for part in parts):

@@ -62,6 +62,11 @@ class CataloguedSession(msgspec.Struct, frozen=True, kw_only=True):
         return self.summary.name if self.summary.name is not None else (header.name if header else None) or ""
 
     @property
+    def is_agent(self) -> bool:
+        """Whether another session started it as an agent. Lists leave it out; it is found by its whole id."""
+        return self.summary.header is not None and self.summary.header.agent_of is not None
+
+    @property
     def cwd(self) -> str:
         """The working directory of the session."""
         return self.summary.header.cwd if self.summary.header is not None else ""

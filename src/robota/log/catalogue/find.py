@@ -23,8 +23,8 @@ def find_catalogued(sessions: Sequence[CataloguedSession], typed: str) -> Catalo
         ("have the id", lambda each: each.id == typed),
         ("have the name", lambda each: each.name == typed),
         ("have the name", lambda each: each.name.lower() == typed.lower()),
-        ("begin with", lambda each: each.id.startswith(typed)),
-        ("are about", lambda each: all(word in _words_of(each) for word in words)),
+        ("begin with", lambda each: each.id.startswith(typed) and not each.is_agent),
+        ("are about", lambda each: all(word in _words_of(each) for word in words) and not each.is_agent),
     )
     for how, matches in ways if words else ():
         matching = [each for each in sessions if matches(each)]

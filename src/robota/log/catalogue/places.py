@@ -25,21 +25,21 @@ def project_places(root: Path, user_directory: Path | None) -> tuple[SessionsPla
     if user_directory is not None:
         places.append(fallback_directory(user_directory, root) / SESSIONS)
     notes = note_names(user_directory) if user_directory is not None else frozenset()
-    return tuple(_place(path, notes) for path in places)
+    return tuple(_sessions_place(path, notes) for path in places)
 
 
 def all_places(root: Path, user_directory: Path | None) -> tuple[SessionsPlace, ...]:
     """The places of all projects that this machine has noted, this project's first."""
-    known = {place.directory: place for place in project_places(root, user_directory)}
+    by_directory = {place.directory: place for place in project_places(root, user_directory)}
     if user_directory is None:
-        return tuple(known.values())
+        return tuple(by_directory.values())
     noted = noted_directories(user_directory)
     notes = frozenset(noted)
     directories = {Path(directory).parent for directory in noted.values() if directory}
     for directory in sorted(directories | set(_fallbacks(user_directory))):
-        if directory not in known and directory.name == SESSIONS:
-            known[directory] = _place(directory, notes)
-    return tuple(known.values())
+        if directory not in by_directory and directory.name == SESSIONS:
+            by_directory[directory] = _sessions_place(directory, notes)
+    return tuple(by_directory.values())
 
 
 def session_directories(place: SessionsPlace) -> list[str]:
@@ -57,7 +57,7 @@ def session_directories(place: SessionsPlace) -> list[str]:
         return []
 
 
-def _place(directory: Path, notes: frozenset[str]) -> SessionsPlace:
+def _sessions_place(directory: Path, notes: frozenset[str]) -> SessionsPlace:
     place = SessionsPlace(directory=directory)
     if not notes:
         return place

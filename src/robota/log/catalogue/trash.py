@@ -68,13 +68,13 @@ def undelete_session(trashed: TrashedSession) -> Path:
 
 def trashed_sessions(places: Iterable[SessionsPlace]) -> tuple[TrashedSession, ...]:
     """The sessions in the trash of these places, oldest first."""
-    found = [each for place in places for each in _trashed_in(place.directory / TRASH)]
-    return tuple(sorted(found, key=lambda each: (each.deleted_ms, each.id)))
+    trashed = [each for place in places for each in _trashed_in(place.directory / TRASH)]
+    return tuple(sorted(trashed, key=lambda each: (each.deleted_ms, each.id)))
 
 
 def left_drafts(places: Iterable[SessionsPlace], before_ms: int) -> tuple[TrashedSession, ...]:
     """Drafts that killed forks and imports of earlier versions left behind."""
-    found = []
+    drafts = []
     for place in places:
         if place.directory.is_symlink() or not place.directory.is_dir():
             continue
@@ -82,8 +82,8 @@ def left_drafts(places: Iterable[SessionsPlace], before_ms: int) -> tuple[Trashe
             status = path.lstat()
             if stat.S_ISDIR(status.st_mode) and status.st_mtime_ns // 1_000_000 < before_ms:
                 modified = status.st_mtime_ns // 1_000_000
-                found.append(TrashedSession(id=path.name, directory=path, deleted_ms=modified))
-    return tuple(found)
+                drafts.append(TrashedSession(id=path.name, directory=path, deleted_ms=modified))
+    return tuple(drafts)
 
 
 def find_trashed(trashed: Iterable[TrashedSession], wanted: str) -> TrashedSession:

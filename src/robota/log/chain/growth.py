@@ -1,6 +1,7 @@
 """Reads parts of a log in bounded memory: what was added since the last time, its end, or records of some kinds."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
@@ -9,10 +10,12 @@ from typing import Final
 
 import msgspec
 
-from robota.log.chain.reader import MAX_LINE_BYTES, MAX_SKIPPED_BYTES, next_line, open_log
-from robota.log.record import HASH_LENGTH, Record, unseal
+from robota.log.chain.reader import MAX_LINE_BYTES, MAX_SKIPPED_BYTES, next_line, open_log, skip_short_lines
+from robota.log.record import HASH_LENGTH, SEAL_LENGTH, Record, unseal
 
 SEAL_END: Final = b'"}\n'
+# A line that is long enough for a record.
+LONG_LINE: Final = re.compile(rb"[^\n]{%d,}" % SEAL_LENGTH)
 SEARCHED_AT_ONCE: Final = 256 * 1024
 
 
@@ -48,7 +51,7 @@ def last_records(path: Path, max_bytes: int, after: int = 0) -> list[Record]:
     """
     with open_log(path) as stream:
         stream.seek(max(after, stream.seek(0, os.SEEK_END) - max_bytes))
-        lines = stream.read(max_bytes).split(b"\n")
+        lines = LONG_LINE.findall(stream.read(max_bytes))
     # The first line is usually incomplete, and therefore not a valid record.
     return [record for record in map(unseal, lines) if isinstance(record, Record)]
 
@@ -108,3 +111,5 @@ def _records(stream: BufferedReader, offset: int, max_bytes: int) -> Iterator[Gr
         record = unseal(line[:-1])
         if isinstance(record, Record):
             yield GrownRecord(record, LogPosition(offset, record.hash))
+        else:
+            offset += skip_short_lines(stream)[1]

@@ -1,6 +1,7 @@
 """Loads a log in any condition: returns the valid records and reports the rest."""
 
 import os
+import re
 import stat
 from collections.abc import Callable
 from enum import StrEnum
@@ -12,7 +13,7 @@ import msgspec
 
 from robota.log.errors import LogUnreadable
 from robota.log.kinds.requests import ContentRecord
-from robota.log.record import FIRST_PREV, Record, RecordFlaw, link_flaw, payload_of, unseal
+from robota.log.record import FIRST_PREV, SEAL_LENGTH, Record, RecordFlaw, link_flaw, payload_of, unseal
 
 LOG_NAME: Final = "log.jsonl"
 # No record that Robota writes is longer. Anything longer is damage and must not fill memory.
@@ -20,6 +21,8 @@ MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 # Gigabytes without a line break were not written by Robota, and reading on would take too long.
 MAX_SKIPPED_BYTES: Final = 4 * MAX_LINE_BYTES
 SKIPPED_AT_ONCE: Final = 1024 * 1024
+# Lines too short for a record. A file may have millions of them, so they are not looked at one by one.
+SHORT_LINES: Final = re.compile(rb"(?:[^\n]{0,%d}\n)+" % (SEAL_LENGTH - 1))
 # A file that is not a log would report a problem for every line.
 MAX_PROBLEMS: Final = 1_000
 
@@ -92,10 +95,12 @@ def scan(path: Path, take: TakeRecord, after: Loaded | None = None) -> Loaded:
     try:
         with open_log(path) as stream:
             stream.seek(reading.length)
-            while (found := next_line(stream))[1]:
-                reading.take(*found)
-                if not found[0].endswith(b"\n"):
+            while (read := next_line(stream))[1]:
+                is_record = reading.take(*read)
+                if not read[0].endswith(b"\n"):
                     break
+                if not is_record:
+                    reading.skip(*skip_short_lines(stream))
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
     return reading.loaded()
@@ -114,6 +119,15 @@ def next_line(stream: BufferedReader, skipped: int = MAX_SKIPPED_BYTES) -> tuple
     while length < skipped and not piece.endswith(b"\n") and (piece := stream.readline(SKIPPED_AT_ONCE)):
         length += len(piece)
     return (b"\n" if piece.endswith(b"\n") else b"?"), length
+
+
+def skip_short_lines(stream: BufferedReader) -> tuple[int, int]:
+    """Skip the lines, up to the next one that may be a record. Returns how many they are, and their length."""
+    lines = length = 0
+    while run := SHORT_LINES.match(stream.peek()):
+        lines += run[0].count(b"\n")
+        length += len(stream.read(run.end()))
+    return lines, length
 
 
 def open_log(path: Path) -> BufferedReader:
@@ -149,20 +163,30 @@ class _Reading:
         self.is_terminated = after.is_terminated
         self.after_gap = False
 
-    def take(self, raw: bytes, length: int) -> None:
+    def take(self, raw: bytes, length: int) -> bool:
+        """Take the next line. Returns whether it is a valid record."""
         self.line += 1
         self.length += length
         is_terminated = raw.endswith(b"\n")
         record = unseal(raw[:-1] if is_terminated else raw)
         if isinstance(record, Record):
-            self._keep(record, length, is_terminated)
+            self._take_record(record, length, is_terminated)
         elif is_terminated:
             self._report(record, Handling.SKIPPED)
             self.after_gap = True
         else:
             self._report(RecordFlaw.TORN_TAIL, Handling.DROPPED)
+        return isinstance(record, Record)
 
-    def _keep(self, record: Record, length: int, is_terminated: bool) -> None:
+    def skip(self, lines: int, length: int) -> None:
+        """Skip further invalid lines after an invalid one."""
+        first = self.line + 1
+        self.line += lines
+        self.length += length
+        for line in range(first, min(self.line + 1, first + MAX_PROBLEMS - len(self.problems))):
+            self.problems.append(LoadProblem(line=line, flaw=RecordFlaw.BAD_JSON, handling=Handling.SKIPPED))
+
+    def _take_record(self, record: Record, length: int, is_terminated: bool) -> None:
         # A skipped line was already reported, so the missing link after it is not reported again.
         flaw = None if self.after_gap else link_flaw(record, self.head_hash, self.last_seq)
         if flaw is not None:

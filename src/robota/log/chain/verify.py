@@ -39,7 +39,7 @@ EXPLANATIONS = {
     RecordFlaw.BAD_HASH: "the record was changed after it was written",
     RecordFlaw.WRONG_PREV: "the record does not follow the one before it: records were removed, added or reordered",
     RecordFlaw.WRONG_SEQ: "the record does not have the next number",
-    RecordFlaw.REWRITTEN: "the record is not the one that was noted outside the workspace: the log was written anew",
+    RecordFlaw.REWRITTEN: "the record is not the one that was noted outside the workspace: the log was rewritten",
     RecordFlaw.CUT_OFF: "a record that was noted outside the workspace is missing: the end of the log was removed",
     RecordFlaw.TORN_TAIL: "the last record is incomplete: its writer was stopped in the middle",
 }
@@ -62,8 +62,8 @@ def verify(
                     progress(stream.tell())
                 record = _next_record(line, head_hash, seq, noted)
                 if isinstance(record, ChainBreak):
-                    found = msgspec.structs.replace(record, line=line_number)
-                    return VerifyReport(records=line_number - 1, head_hash=head_hash, broken=found)
+                    at_line = msgspec.structs.replace(record, line=line_number)
+                    return VerifyReport(records=line_number - 1, head_hash=head_hash, broken=at_line)
                 head_hash, seq = record.hash, record.seq
     except OSError as error:
         raise LogUnreadable(f"Cannot read {path} to its end: {error.strerror}. Nothing was changed.") from error

@@ -15,11 +15,17 @@ from typing import Final
 
 import msgspec
 
-from robota.log.artifacts import SessionArtifacts, artifact_name, artifact_path, force_path_to_disk, read_artifact
+from robota.log.artifacts import (
+    SessionArtifacts,
+    artifact_name,
+    find_artifact,
+    force_path_to_disk,
+    read_artifact,
+    short_name,
+)
 from robota.log.chain.head import ChainHead, note_head
-from robota.log.chain.opening import make_private, open_locked
+from robota.log.chain.opening import is_in_place, make_private, open_locked, put_back, repair
 from robota.log.chain.reader import LOG_NAME, LineSpan, Loaded, load
-from robota.log.chain.repair import is_in_place, put_back, repair
 from robota.log.errors import LogError, LogExists, LogWriteError
 from robota.log.kinds.requests import ContentRecord
 from robota.log.record import Payload, kind_of, seal
@@ -193,6 +199,10 @@ class SessionLog:
         self._require_directory()
         return self._artifacts.keep(data)
 
+    def keep_for_model(self, data: bytes) -> str:
+        """Like `keep`; returns the short name."""
+        return self.short_name(self.keep(data))
+
     def keep_text(self, text: str) -> str:
         """Store a text in the log, once, however often this is called; returns the hash by which records name it."""
         data = self._redactor(text.encode("utf-8", "replace"))
@@ -228,8 +238,16 @@ class SessionLog:
     def artifact(self, name: str) -> bytes:
         return read_artifact(self._artifacts.directory, name)
 
-    def artifact_path(self, name: str) -> Path:
-        return artifact_path(self._artifacts.directory, name)
+    def find_artifact(self, name: str) -> Path:
+        return find_artifact(self._artifacts.directory, name)
+
+    def short_name(self, name: str) -> str:
+        return short_name(self._artifacts.directory, name)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the log has been closed."""
+        return self._descriptor < 0
 
     def close(self) -> None:
         """Close and unlock the log. Closing twice does nothing."""
@@ -354,8 +372,8 @@ class Durability:
 
     async def sync(self) -> None:
         """Return when everything written before the call is on disk, or `failure` says why not."""
-        wanted = self._written
-        while self._safe < wanted and self.failure is None:
+        target = self._written
+        while self._safe < target and self.failure is None:
             if self._flush is None:
                 self._flush = asyncio.create_task(self._flush_now())
             # A caller that is cancelled must not take the others' fsync with it.

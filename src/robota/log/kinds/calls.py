@@ -23,6 +23,19 @@ class VerdictRecord(Payload, frozen=True, kw_only=True):
     rule: str | None = None
 
 
+@record_kind("review")
+class ReviewRecord(TaskPayload, frozen=True, kw_only=True):
+    """What the reviewer, a second model, said about a call: approved, declined or failed. For the audit only."""
+
+    outlives_rewind: ClassVar[bool] = True
+
+    call_id: str
+    model: str
+    outcome: str
+    reason: str
+    cost: float | None = None
+
+
 @record_kind("answer")
 class AnswerRecord(TaskPayload, frozen=True, kw_only=True):
     """The user's answer to the ask `ts`. For the audit; it never approves anything again."""
@@ -80,8 +93,8 @@ class ToolEndRecord(TaskPayload, frozen=True, kw_only=True):
             fields = msgspec.json.decode(data)
             if not isinstance(fields, dict) or not isinstance(fields.get("view"), dict):
                 raise
-            known = {name: value for name, value in fields.items() if name != "view"}
-            return msgspec.structs.replace(msgspec.convert(known, cls), view=view_of(fields["view"]))
+            own_fields = {name: value for name, value in fields.items() if name != "view"}
+            return msgspec.structs.replace(msgspec.convert(own_fields, cls), view=view_of(fields["view"]))
 
 
 @record_kind("result")

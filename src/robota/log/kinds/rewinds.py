@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-from robota.log.record import Payload, record_kind
+from robota.log.record import Payload, TaskPayload, record_kind
+from robota.protocol.rewind import RefMove
 from robota.protocol.wire import Value
 
 
@@ -28,7 +29,8 @@ class RewindRecord(Payload, frozen=True, kw_only=True):
     """The session was rewound. `to` is a record number: the conversation returns to its state after that record.
 
     `action` is restore, undo or redo, or failed: then the restore of that id changed nothing after all. To undo a
-    rewind, go to the number before its own and restore what `files` had before.
+    rewind, go to the number before its own and restore what `files` had before. `refs` are names of git that were
+    moved.
     """
 
     outlives_rewind: ClassVar[bool] = True
@@ -37,3 +39,14 @@ class RewindRecord(Payload, frozen=True, kw_only=True):
     action: str
     to: int | None = None
     files: RewoundFiles | None = None
+    refs: tuple[RefMove, ...] = ()
+
+
+@record_kind("refMoves")
+class RefMovesRecord(TaskPayload, frozen=True, kw_only=True):
+    """A command moved branches, tags, the stash or HEAD of git."""
+
+    outlives_rewind: ClassVar[bool] = True
+
+    call_id: str
+    moves: tuple[RefMove, ...]

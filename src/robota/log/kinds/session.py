@@ -17,7 +17,10 @@ def kept_name(typed: str | None) -> str | None:
 
 @record_kind("session")
 class SessionHeader(Payload, frozen=True, kw_only=True):
-    """How a session was started or resumed; the newest record applies."""
+    """How a session was started or resumed; the newest record applies.
+
+    `agent_of` is the session that started this one as an agent.
+    """
 
     outlives_rewind: ClassVar[bool] = True
     newest_applies: ClassVar[bool] = True
@@ -30,6 +33,7 @@ class SessionHeader(Payload, frozen=True, kw_only=True):
     completion: str
     version: str
     name: str | None = None
+    agent_of: str | None = None
 
 
 @record_kind("task")

@@ -28,7 +28,10 @@ from robota.protocol.conversation import (
     UserTurn,
 )
 
-INTERRUPTED: Final = "The task was interrupted before this call finished."
+INTERRUPTED: Final = (
+    "The task was interrupted before this call finished. It may have done part of its work. "
+    "Check that before you repeat it."
+)
 OUTPUT_SIDE: Final = 15_000
 LOST_BEGINNING: Final = "(The beginning of this conversation was lost.)"
 ORPHAN_INTRODUCTION: Final = "Result of a tool call that is no longer part of this conversation:\n"
@@ -107,7 +110,8 @@ def interrupted_result(call_id: str, output: str = "") -> ToolResultBlock:
     printed = plain_terminal_text(output)
     if len(printed) > 2 * OUTPUT_SIDE:
         cut = len(printed) - 2 * OUTPUT_SIDE
-        printed = f"{printed[:OUTPUT_SIDE]}\n[… {cut:,} characters cut here …]\n{printed[-OUTPUT_SIDE:]}"
+        note = f"[… {cut:,} characters were cut here and are not kept …]"
+        printed = f"{printed[:OUTPUT_SIDE]}\n{note}\n{printed[-OUTPUT_SIDE:]}"
     content = f"{INTERRUPTED}\nOutput until then:\n{printed}" if printed.strip() else INTERRUPTED
     return ToolResultBlock(tool_use_id=call_id, content=content, is_error=True)
 

@@ -10,16 +10,17 @@ import msgspec
 from robota.log.chain.growth import LogPosition, records_since
 from robota.log.derived_file import DerivedFile
 from robota.log.kinds.calls import CheckpointRecord
-from robota.log.kinds.rewinds import RewindRecord, RewindStartRecord, RewoundFiles
+from robota.log.kinds.rewinds import RefMovesRecord, RewindRecord, RewindStartRecord, RewoundFiles
 from robota.log.kinds.row_glance import GlancedRow, glanced_row
 from robota.log.kinds.session import TaskRecord
 from robota.log.record import Payload, Record, outlives_rewind, payload_of
 from robota.log.replay.branches import Jump, RecordSpan, branch_spans, jump_of
+from robota.protocol.rewind import RefMove
 
-# The cached history is rewritten when the log has grown by so much.
+# The cached history is rewritten when the log has grown by this many bytes.
 GROWTH_BYTES: Final = 2 * 1024 * 1024
 PROGRESS_BYTES: Final = 1024 * 1024
-READ_KINDS: Final = frozenset({"task", "checkpoint", "rewindStart", "rewind"})
+READ_KINDS: Final = frozenset({"task", "checkpoint", "rewindStart", "rewind", "refMoves"})
 # Kinds of records that are written with a new prompt.
 BEFORE_PROMPT_KINDS: Final = frozenset({"answer", "queue"})
 
@@ -64,13 +65,15 @@ class RewindStep(msgspec.Struct, frozen=True, kw_only=True):
     rewind_id: str
     to: int | None = None
     files: RewoundFiles | None = None
+    refs: tuple[RefMove, ...] = ()
 
 
 class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
     """The rewind points of a session, and what can be undone and redone, newest last.
 
     `cut_off` is a restore that was interrupted and was the last thing to happen. `told` are the spans of record numbers
-    that belong to the conversation, `jumps` the rewinds in it.
+    that belong to the conversation, `jumps` the rewinds in it. `ref_moves` are what commands and rewinds moved in git,
+    with their record numbers.
     """
 
     points: tuple[RewindPoint, ...] = ()
@@ -79,7 +82,12 @@ class RewindHistory(msgspec.Struct, frozen=True, kw_only=True):
     cut_off: RewindStartRecord | None = None
     jumps: tuple[Jump, ...] = ()
     told: Sequence[tuple[int, int]] = ()
+    ref_moves: Sequence[tuple[int, tuple[RefMove, ...]]] = ()
     last_seq: int = 0
+
+    def refs_moved_since(self, seq: int) -> tuple[RefMove, ...]:
+        """The changes of git names after record `seq`, in order."""
+        return tuple(move for number, moves in self.ref_moves if number > seq for move in moves)
 
     def live_at(self, seq: int) -> frozenset[int]:
         """The numbers of the prompts in the conversation after record `seq`."""
@@ -122,6 +130,7 @@ class RewindFold(msgspec.Struct, kw_only=True):
     started: RewindStartRecord | None = None
     jumps: list[Jump] = []
     told: list[tuple[int, int]] = []
+    ref_moves: list[tuple[int, tuple[RefMove, ...]]] = []
     last_seq: int = 0
     subtasks: set[str] = set()
     begun: set[str] = set()
@@ -134,7 +143,7 @@ class RewindFold(msgspec.Struct, kw_only=True):
         """Add the next record. Unreadable ones are skipped."""
         seq = self.last_seq = record.seq
         if not outlives_rewind(record.kind):
-            self._tell(seq)
+            self._add_told(seq)
         if (jump := jump_of(record)) is not None:
             self.jumps.append(jump)
         if record.kind == "message":
@@ -161,10 +170,11 @@ class RewindFold(msgspec.Struct, kw_only=True):
             cut_off=self.started,
             jumps=tuple(self.jumps),
             told=tuple(self.told),
+            ref_moves=tuple(self.ref_moves),
             last_seq=self.last_seq,
         )
 
-    def _tell(self, seq: int) -> None:
+    def _add_told(self, seq: int) -> None:
         if self.told and self.told[-1][1] == seq - 1:
             self.told[-1] = (self.told[-1][0], seq)
         else:
@@ -186,6 +196,8 @@ class RewindFold(msgspec.Struct, kw_only=True):
                 self.started = payload
             case RewindRecord():
                 self._rewind(seq, payload)
+            case RefMovesRecord():
+                self.ref_moves.append((seq, payload.moves))
             case _:
                 pass
         return False
@@ -236,7 +248,10 @@ class RewindFold(msgspec.Struct, kw_only=True):
         if self.started is not None and self.started.rewind_id == record.rewind_id:
             self.started = None
         self._close_start()
-        step = RewindStep(rewind_id=record.rewind_id, to=None if record.to is None else seq - 1, files=record.files)
+        if record.refs:
+            self.ref_moves.append((seq, record.refs))
+        to = None if record.to is None else seq - 1
+        step = RewindStep(rewind_id=record.rewind_id, to=to, files=record.files, refs=record.refs)
         match record.action:
             case "restore":
                 self.undo.append(step)
@@ -258,7 +273,7 @@ class RewindIndex(msgspec.Struct, frozen=True, kw_only=True):
     fold: RewindFold
 
 
-REWIND_INDEX: Final = DerivedFile("rewind 2", RewindIndex)
+REWIND_INDEX: Final = DerivedFile("rewind 3", RewindIndex)
 
 
 def read_rewind_history(

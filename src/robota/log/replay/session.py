@@ -43,7 +43,7 @@ class SessionFold(msgspec.Struct, kw_only=True, omit_defaults=True):
             case TaskRecord():
                 self._begin(payload)
             case EndRecord():
-                self._end(payload)
+                self._end_task(payload)
             case TaskPayload():
                 self._task(payload.task_id).take(record, payload, span)
             case _:
@@ -81,7 +81,7 @@ class SessionFold(msgspec.Struct, kw_only=True, omit_defaults=True):
         task.outcome = None
         self.current_task_id = record.task_id
 
-    def _end(self, record: EndRecord) -> None:
+    def _end_task(self, record: EndRecord) -> None:
         task = self._task(record.task_id)
         task.outcome = record.outcome
         parent = self.tasks.get(task.parent_task_id or "")

@@ -6,6 +6,7 @@ from typing import Final, TypeVar, assert_never
 import msgspec
 
 from robota.log.chain.reader import LineSpan
+from robota.log.kinds import agents  # noqa: F401 - the newest record of a task is part of its state
 from robota.log.kinds.calls import AnswerRecord, FileStampsRecord, ToolEndRecord, ToolStartRecord
 from robota.log.kinds.conversation import (
     MessageRecord,

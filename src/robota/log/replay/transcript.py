@@ -126,7 +126,7 @@ class TranscriptFold:
     def rest(self) -> Iterator[Transcript]:
         """The unfinished entries at the end of the log."""
         for record in self._streaming.values():
-            yield from self._said(record, interrupted=True)
+            yield from self._message_entries(record, interrupted=True)
         for call_id, call in self._calls.items():
             yield self._called(call_id, call, "", INTERRUPTED)
 
@@ -139,7 +139,7 @@ class TranscriptFold:
             return
         self._streaming.pop(row.ts, None)
         self._done.add(row.ts)
-        yield from self._said(record, interrupted=bool(row.interrupted))
+        yield from self._message_entries(record, interrupted=bool(row.interrupted))
 
     def _grow(self, added: MessageTextRecord) -> None:
         record = self._streaming.get(added.ts)
@@ -149,7 +149,7 @@ class TranscriptFold:
                 record, message=msgspec.structs.replace(record.message, text=text)
             )
 
-    def _said(self, record: MessageRecord, *, interrupted: bool) -> Iterator[Transcript]:
+    def _message_entries(self, record: MessageRecord, *, interrupted: bool) -> Iterator[Transcript]:
         row, depth = record.message, self._depths.get(record.task_id, 0)
         text = row.text or ""
         is_begun = record.task_id in self._begun
@@ -229,7 +229,7 @@ def _plain_title(call: _OpenCall) -> str:
 
 def _origin(origin: OriginRecord) -> str:
     if origin.source == "fork":
-        return f"Forked from session {origin.session_id}. What was approved there is not approved here."
+        return f"Forked from session {origin.session_id}. Approvals there do not apply here."
     if origin.source == "elsewhere":
         return "Resumed here. What comes before was not written on this machine, or was changed."
     return f"Imported ({origin.source}); there it was session {origin.session_id}."

@@ -57,9 +57,9 @@ def brought_up_to_date(
 
     `progress` is called with the bytes read and the total.
     """
-    known = {session.directory: _indexed(connection, session) for session in sessions}
-    stale = [each for each in sessions if not _is_current(known[each.directory], each)]
-    reading = _Reading(connection, progress, sum(_unread(known[each.directory], each) for each in stale))
+    indexed = {session.directory: _indexed(connection, session) for session in sessions}
+    stale = [each for each in sessions if not _is_current(indexed[each.directory], each)]
+    reading = _Reading(connection, progress, sum(_unread(indexed[each.directory], each) for each in stale))
     waiting = deque(stale)
     while waiting:
         with connection:
@@ -67,10 +67,10 @@ def brought_up_to_date(
             reading.room = BYTES_IN_A_TRANSACTION
             while waiting and reading.room > 0:
                 # Checked again within the transaction: another process may have been faster.
-                known[waiting[0].directory], is_done = reading.refreshed(waiting[0])
+                indexed[waiting[0].directory], is_done = reading.refreshed(waiting[0])
                 if is_done:
                     waiting.popleft()
-    return {log.id: session for session in sessions if (log := known[session.directory]) is not None}
+    return {log.id: session for session in sessions if (log := indexed[session.directory]) is not None}
 
 
 def without_removed(connection: sqlite3.Connection) -> None:

@@ -62,7 +62,8 @@ def write_bundle(
     """
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as bundle:
         source = directory / ARTIFACTS_NAME
-        names = [name for name in artifact_names(source) if part is None or name in artifacts_named_in(part)]
+        names = artifact_names(source)
+        names = names if part is None else artifacts_named_in(part, names)
         files, left_out = _write_artifacts(bundle, source, names, cover)
         if cover is None:
             log, head = _write_log_as_it_is(bundle, directory / LOG_NAME)

@@ -27,9 +27,9 @@ DRAFTS: Final = ".new"
 
 
 def foreign_header(header: SessionHeader, new_id: str, root: Path) -> SessionHeader:
-    """The header of a copy of a log that somebody else may have written: it works here, and permits nothing.
+    """The header of a copy of a log that somebody else may have written.
 
-    It does not choose which provider of the user gets to see the project either.
+    It works in this directory, permits nothing, and does not choose the provider that gets to see the project.
     """
     mode = PermissionMode.PLAN if header.permission_mode is PermissionMode.PLAN else PermissionMode.DEFAULT
     return msgspec.structs.replace(header, id=new_id, cwd=str(root), provider="", permission_mode=mode)
@@ -81,17 +81,17 @@ class DraftSession:
         noted = noted_head(head_path(self._user_directory, directory))
         if noted is None:
             return False
-        found: list[int] = []
+        owners: list[int] = []
         late: list[int] = []
 
         def look_at(record: Record, _: LineSpan) -> None:
             if record.hash == noted.hash:
-                found.append(record.seq)
+                owners.append(record.seq)
             elif is_late_header(record, noted):
                 late.append(record.seq)
 
         loaded = scan(directory / LOG_NAME, look_at)
-        return found == [noted.seq] and not late and not loaded.problems
+        return owners == [noted.seq] and not late and not loaded.problems
 
     def next_ts(self, wanted: int) -> int:
         """A time for the next record or row: the given one, or the next free one."""

@@ -1,12 +1,12 @@
 """Redacts an exported session: home and user name, host name, keys and passwords."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from robota.log.artifacts import NAME_LENGTH
+from robota.log.artifacts import NAME_LENGTH, SHORT_LENGTH
 from robota.log.record import Record
 from robota.secrets.redaction import Redactor
 
@@ -19,12 +19,14 @@ COVERED: Final = "[covered]"
 MAX_DEPTH: Final = 200
 # A short one is redacted only here: elsewhere the same letters are part of ordinary words.
 PASSWORD_IN_URL: Final = re.compile(r"(://[^/@\s:]*+:)[^/@\s]++(?=@)")
-ARTIFACT_NAME: Final = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{NAME_LENGTH}}}(?![0-9a-f])")
+# Of an artifact, in records the whole name and in texts for a model the short one.
+ARTIFACT_NAME: Final = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{SHORT_LENGTH},{NAME_LENGTH}}}(?![0-9a-f])")
 
 
-def artifacts_named_in(records: Iterable[Record]) -> set[str]:
-    """The names of the artifacts that these records reference."""
-    return {name for record in records for name in ARTIFACT_NAME.findall(bytes(record.payload).decode())}
+def artifacts_named_in(records: Iterable[Record], names: Sequence[str]) -> list[str]:
+    """Those of the `names` of artifacts that these records reference, by whole or short name."""
+    words = {name for record in records for name in ARTIFACT_NAME.findall(bytes(record.payload).decode())}
+    return [name for name in names if any(name[:length] in words for length in range(SHORT_LENGTH, NAME_LENGTH + 1))]
 
 
 class ExportRedactor:
@@ -63,8 +65,13 @@ class ExportRedactor:
         for pattern, replacement in self._replacements:
             text = pattern.sub(replacement, text)
         if self._artifacts:
-            text = ARTIFACT_NAME.sub(lambda found: self._artifacts.get(found[0], found[0]), text)
+            text = ARTIFACT_NAME.sub(lambda found: self._renamed(found[0]), text)
         return text
+
+    def _renamed(self, name: str) -> str:
+        """The new name of an artifact, as long as the old one; any other text stays as it is."""
+        new_name = next((new for old, new in self._artifacts.items() if old.startswith(name)), name)
+        return new_name[: len(name)]
 
     def data(self, data: bytes) -> bytes | None:
         """A redacted artifact; None if it is binary, because its content cannot be checked."""

@@ -35,12 +35,12 @@ class PartWanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def part_of(directory: Path, wanted: PartWanted) -> Sequence[Record]:
     """The records of a part, without earlier turns. Raises `LogError`."""
-    found: list[Record] = []
+    part: list[Record] = []
     start = _start_of_turn(directory, wanted.first) if wanted.first > 1 else 0
     fork_of(directory, wanted.last).each(
-        lambda record: found.append(record) if record.seq >= start or record.kind in FRAME else None
+        lambda record: part.append(record) if record.seq >= start or record.kind in FRAME else None
     )
-    records = found if wanted.last is None else _without_next_prompt(found)
+    records = part if wanted.last is None else _without_next_prompt(part)
     return records if wanted.until_call is None else _until(records, wanted.until_call)
 
 

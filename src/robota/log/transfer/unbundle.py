@@ -26,8 +26,8 @@ from robota.log.transfer.bundle import (
 from robota.log.transfer.draft import DraftSession, foreign_header
 from robota.text.visible import single_line
 
-LARGEST_MANIFEST: Final = 4 * 1024 * 1024
-LARGEST_BUNDLE: Final = 4 * 1024 * 1024 * 1024
+MAX_MANIFEST_BYTES: Final = 4 * 1024 * 1024
+MAX_BUNDLE_BYTES: Final = 4 * 1024 * 1024 * 1024
 MAX_FILES: Final = 100_000
 
 
@@ -35,17 +35,17 @@ def read_manifest(path: Path) -> BundleManifest:
     """The manifest of a bundle. Raises `ImportRefused` if this version cannot read it."""
     try:
         with zipfile.ZipFile(path) as bundle:
-            if bundle.getinfo(MANIFEST_NAME).file_size > LARGEST_MANIFEST:
+            if bundle.getinfo(MANIFEST_NAME).file_size > MAX_MANIFEST_BYTES:
                 raise _refused(path, "its manifest is too large")
             with bundle.open(MANIFEST_NAME) as stream:
-                manifest = msgspec.json.decode(stream.read(LARGEST_MANIFEST), type=BundleManifest)
+                manifest = msgspec.json.decode(stream.read(MAX_MANIFEST_BYTES), type=BundleManifest)
     except (KeyError, zipfile.BadZipFile, msgspec.DecodeError, NotImplementedError, RuntimeError, EOFError) as error:
         raise _refused(path, f"it is not a session bundle ({single_line(str(error))})") from error
     if manifest.format != BUNDLE_FORMAT:
         raise _refused(path, "it is not a session bundle")
     if manifest.version > BUNDLE_VERSION:
         raise _refused(path, f"it was made by robota {single_line(manifest.robota)}, which is newer than this one")
-    if len(manifest.files) > MAX_FILES or sum(max(file.size, 0) for file in manifest.files) > LARGEST_BUNDLE:
+    if len(manifest.files) > MAX_FILES or sum(max(file.size, 0) for file in manifest.files) > MAX_BUNDLE_BYTES:
         raise _refused(path, "it is too large")
     return manifest
 
@@ -57,7 +57,7 @@ def take_in(draft: DraftSession, path: Path, manifest: BundleManifest, new_id: s
     try:
         with zipfile.ZipFile(path) as bundle:
             for file in manifest.files:
-                _extract(path, bundle, file, _place(path, draft, file.name, scratch))
+                _extract(path, bundle, file, _target_path(path, draft, file.name, scratch))
     except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise _refused(path, f"it is damaged ({single_line(str(error))})") from error
     if not scratch.exists():
@@ -67,7 +67,7 @@ def take_in(draft: DraftSession, path: Path, manifest: BundleManifest, new_id: s
     return notice
 
 
-def _place(path: Path, draft: DraftSession, name: str, scratch: Path) -> Path:
+def _target_path(path: Path, draft: DraftSession, name: str, scratch: Path) -> Path:
     """The target of a file of the bundle; only a log and artifacts are accepted."""
     if name == LOG_NAME:
         return scratch

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from robota.contracts.tool import AnyTool, ToolGroup, Touches
+from robota.contracts.tool import AnyTool, ToolGroup, ToolRole, Touches
 
 
 class ModeGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ BUILT_IN: Final = (
         role_definition="You explore the code, ask about what is unclear, and write a plan before anything is built.",
         groups=(
             ModeGroup(name=ToolGroup.READ),
-            ModeGroup(name=ToolGroup.EDIT, file_regex=r"\.md$", description="Markdown files only"),
+            ModeGroup(name=ToolGroup.EDIT, file_regex=r"\.md$", description="Markdown files"),
             ModeGroup(name=ToolGroup.MCP),
         ),
         when_to_use="Plan and design before anything is built.",
@@ -89,13 +89,17 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
     task_mode = modes.get(mode)
     if task_mode is None:
         return f"There is no mode {mode!r}. The modes are: {', '.join(modes)}."
-    if tool.group is ToolGroup.TASK:
-        return None
+    if tool.group is ToolGroup.TASK or tool.role is ToolRole.OUTPUT_READER:
+        return None  # any result can be too long, so every mode can read the rest
     group = next((group for group in task_mode.groups if group.name is tool.group), None)
     if group is None:
-        return (
-            f"{tool.name} is not available in {task_mode.name} mode. Use switch_mode to change to a mode that has it."
+        others = [slug for slug, each in modes.items() if any(group.name is tool.group for group in each.groups)]
+        rest = (
+            f"Modes that have it: {', '.join(others)}. Ask for one with switch_mode."
+            if others
+            else "Continue without it."
         )
+        return f"{tool.name} is not available in {task_mode.name} mode. {rest}"
     if group.file_regex is None or touches is None:
         return None
     from robota.config.linear_pattern import fits_pattern
@@ -105,7 +109,10 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
         return None
     what = group.description or f"files matching {group.file_regex}"
     target = repr(kept_out[0]) if kept_out else "a file that the call does not name"
-    return f"{task_mode.name} mode cannot change {target}. It can change: {what}. Nothing was changed."
+    return (
+        f"{task_mode.name} mode cannot change {target}. It can change: {what}. Nothing was changed. "
+        "Choose such a file, or ask for another mode with switch_mode."
+    )
 
 
 def goes_beyond(mode: str, other: str, modes: Mapping[str, TaskMode]) -> bool:
@@ -154,4 +161,4 @@ def role_of(mode: TaskMode) -> str:
 
 def _limit(group: ModeGroup) -> str:
     what = group.description or f"files that match {group.file_regex}"
-    return f"Limit of the {group.name} tools in this mode: {what}."
+    return f"In this mode, the {group.name} tools are limited to {what}."

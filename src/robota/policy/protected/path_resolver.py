@@ -12,13 +12,22 @@ from typing import Final
 import msgspec
 
 from robota.workspace.files.protected_names import PROTECTED_NAMES
-from robota.workspace.files.secret_names import CREDENTIAL_STORES, NO_SECRETS, SECRETS
 
 # Writing to these files can run code, change what an agent may do, or change how other tools behave.
 PROTECTED: Final = tuple(name.pattern for name in PROTECTED_NAMES)
 HEAD_OF_REPOSITORY: Final = "HEAD"
 PROTECTED_DOTS: Final = tuple(pattern for pattern in PROTECTED if pattern.startswith("."))
-
+# Secrets of the project: neither read nor written without approval.
+SECRETS: Final = tuple(
+    ".env .env.* .envrc .netrc .pypirc .npmrc *.pem *.key *.p12 *.pfx *.kdbx *.jks *.keystore id_rsa* id_ed25519* "
+    "id_ecdsa* .git-credentials .htpasswd secrets.yaml secrets.yml secrets.json credentials.json".split()
+)
+NO_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
+# Credentials of the user; no command of an agent needs to go there.
+CREDENTIAL_STORES: Final = tuple(
+    ".ssh .aws .gnupg .kube .docker/config.json .config/gh .config/gcloud .azure .password-store .local/share/keyrings "
+    ".git-credentials .netrc .pgpass".split()
+)
 GLOB_SIGNS: Final = frozenset("*?[")
 SHORT_NAME: Final = r"([^~./]{3,6})~[0-9]+(?:\..*)?"
 ANY_DEPTH: Final = "**"
@@ -47,18 +56,23 @@ def _anything(directory: str, pattern: str) -> tuple[str, ...]:
     return ("/",)
 
 
+def _found_nowhere(name: str) -> str | None:
+    return None
+
+
 class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
     """Resolves paths relative to the workspace. `root` is the real path of the workspace.
 
     `real` resolves the symlinks in an absolute path, and `matching` expands a shell pattern in a directory; policy
     itself never touches the disk. If an expansion is unknown, `matching` returns "/", which means that it could be
-    anything.
+    anything. `program` finds the file that commands run under a name, on their PATH.
     """
 
     root: Path
     home: Path | None = None
     real: Callable[[str], str] = _as_written
     matching: Callable[[str, str], tuple[str, ...]] = _anything
+    program: Callable[[str], str | None] = _found_nowhere
 
     def locations(self, word: str, directory: str = ".") -> tuple[str, ...]:
         """The absolute paths that a word of a command could mean when the command runs in that directory."""
@@ -89,6 +103,20 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
     def inside(self, path: str) -> str | None:
         """The path relative to the workspace; None if it is outside."""
         return path_inside(self.root, path)
+
+    def absolute(self, path: str) -> str:
+        """The absolute path that a path of a call is written as; no link is followed."""
+        return posixpath.normpath(posixpath.join(str(self.root), path))
+
+    def takes_from_workspace(self, name: str) -> bool:
+        """Whether the program of this name is a file of the workspace, which may have been edited."""
+        program = self.program(name)
+        return program is not None and self.inside(self.real(program)) is not None
+
+    def finds_in_workspace(self, name: str) -> bool:
+        """Whether the program of this name, or a link to it, is in the workspace: it may load other code from there."""
+        program = self.program(name)
+        return program is not None and (self.inside(program) is not None or self.inside(self.real(program)) is not None)
 
     def matches(self, path: str, pattern: str, *, broadly: bool) -> bool:
         """Whether the pattern of a rule matches the path; `broadly` (for deny rules) ignores depth and case."""
@@ -341,7 +369,13 @@ def measured(resolver: PathResolver) -> MeasuredResolver:
         return paths
 
     return MeasuredResolver(
-        root=resolver.root, home=resolver.home, real=resolver.real, matching=matching, work=work, known={}
+        root=resolver.root,
+        home=resolver.home,
+        real=resolver.real,
+        matching=matching,
+        program=cache(resolver.program),
+        work=work,
+        known={},
     )
 
 

@@ -33,6 +33,10 @@ MAX_GLOB_LENGTH: Final = 300
 MAX_GLOBS: Final = 300
 # No real command has this many words before its sub-command.
 MAX_SKIPPED_WORDS: Final = 30
+# Stands for any characters and words, while `*` stays within a word.
+ACROSS_WORDS: Final = "**"
+# Longer commands are not compared with such a pattern.
+MAX_WORDS_ACROSS: Final = 100
 
 
 # Patterns of rules
@@ -63,6 +67,15 @@ def _without_final_star(pattern: Argv) -> Argv:
     return pattern[:-1] if pattern and pattern[-1] == "*" else pattern
 
 
+def _up_to_any_words(pattern: Argv) -> Argv:
+    """The pattern up to its first `**`: a loose match of what follows it could miss something."""
+    index = next((index for index, word in enumerate(pattern) if ACROSS_WORDS in word), None)
+    if index is None:
+        return pattern
+    begins = pattern[index].partition(ACROSS_WORDS)[0]
+    return (*pattern[:index], *((f"{begins}*",) if begins else ()))
+
+
 def _matches_pattern(word: str, pattern: str) -> bool:
     """Whether a word is what one word of a pattern says, in which `*` stands for any characters."""
     # fnmatch avoids exponential backtracking, so a hostile rule cannot make this slow.
@@ -75,6 +88,7 @@ def _matches_pattern(word: str, pattern: str) -> bool:
 def matches_exactly(command: SimpleCommand, argv: Argv, pattern: Argv) -> bool:
     """Strict match, word by word. A final `*` matches any further words, any other `*` characters within its word.
 
+    A `**` matches characters of one word or of several.
     `argv` is the end of `command.argv`, without wrappers such as `env`. A word that the shell expands to file names can
     only be matched by a final `*`, because nobody knows what it becomes.
     """
@@ -82,9 +96,34 @@ def matches_exactly(command: SimpleCommand, argv: Argv, pattern: Argv) -> bool:
     takes_any_rest = len(fixed_words) < len(pattern)
     wrapper_length = len(command.argv) - len(argv)
     first_glob = min((index - wrapper_length for index in command.globs), default=len(argv))
+    if any(ACROSS_WORDS in word for word in fixed_words):
+        return first_glob == len(argv) and _matches_across(argv, fixed_words, takes_any_rest=takes_any_rest)
     if len(fixed_words) > first_glob or (len(argv) != len(fixed_words) and not takes_any_rest):
         return False
     return all(_matches_without_climbing(word, fixed) for word, fixed in zip(argv, fixed_words, strict=False))
+
+
+def _matches_across(argv: Argv, fixed_words: Argv, *, takes_any_rest: bool) -> bool:
+    """Strict match of words of which some have a `**`; `argv` contains no word that the shell expands."""
+    if len(argv) > MAX_WORDS_ACROSS:
+        return False
+    reached = {0}  # how many words of the command the words of the pattern so far can stand for
+    for pattern in fixed_words:
+        ends = range(len(argv) + 1) if ACROSS_WORDS in pattern else ()
+        reached = {
+            end
+            for start in reached
+            for end in ends or (start + 1,)
+            if start < end <= len(argv) and _stands_for(pattern, argv[start:end])
+        }
+    return len(argv) in reached or (takes_any_rest and bool(reached))
+
+
+def _stands_for(pattern: str, words: Argv) -> bool:
+    """Whether a word of a pattern stands for all these words; no word may climb out of where it begins."""
+    climbs_out = any(".." in word.split("/") for word in words) and ".." not in pattern and pattern.strip("*")
+    # The separator cannot be in a word, and only a star matches it.
+    return not climbs_out and fnmatch.fnmatchcase("\0".join(words), pattern)
 
 
 def _matches_without_climbing(word: str, pattern: str) -> bool:
@@ -100,7 +139,7 @@ def begins_with(argv: Argv, pattern: Argv) -> bool:
     """Loose match: whether the command, ignoring its options, starts with the pattern. For denying a parsed command."""
     if not argv:
         return False
-    fixed_words = _without_final_star(pattern)
+    fixed_words = _up_to_any_words(_without_final_star(pattern))
     if not fixed_words:
         return True
     return _could_be_program(argv[0], fixed_words[0]) and _arguments_could_begin_with(argv[1:], fixed_words[1:])
@@ -109,7 +148,7 @@ def begins_with(argv: Argv, pattern: Argv) -> bool:
 def could_contain(text: str, pattern: Argv) -> bool:
     """Whether any part of the text could run what the pattern names. For denying text that could not be parsed."""
     unparsed = _split_unparsed(text)
-    fixed_words = _without_final_star(pattern)
+    fixed_words = _up_to_any_words(_without_final_star(pattern))
     if not fixed_words:
         return bool(unparsed.parts)
     programs = unparsed.words_for_program(fixed_words[0])

@@ -11,12 +11,14 @@ from robota.contracts.tool import Effect, Touches
 from robota.contracts.verdict import Subject
 from robota.policy.protected.path_resolver import PathResolver, problem_with_pattern
 
-RULE: Final = r"(?s)([A-Za-z_*][\w.:*-]*)(?:\((.*)\))?"
+RULE: Final = r"(?s)([A-Za-z_*][\w.:*-]*)(?:\((.*)\))?(?:#([0-9a-f]+))?"
 DOMAIN: Final = "domain:"
 MCP: Final = "mcp__"
 
 # For these tools the parentheses contain the words of a command; for all others a path or a host.
 COMMAND_TOOLS: Final = frozenset({"execute_command", "Bash"})
+# For these the parentheses contain the name of a skill, perhaps with ` *` for its arguments, or of an agent.
+SKILL_TOOLS: Final = frozenset({"skill", "Skill", "agent", "Agent"})
 # These two names match every tool that writes files, or every tool that only reads them.
 EDIT: Final = "Edit"
 READ: Final = "Read"
@@ -24,11 +26,16 @@ WRITING: Final = frozenset({Effect.WRITE, Effect.READ})
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule: its source `text`, the tool, and `spec`, which restricts the calls (None: all calls)."""
+    """A rule: its source `text`, the tool, and `spec`, which restricts the calls (None: all calls).
+
+    With `pin`, the digest of what decides the meaning of a command, it holds only while that is the same, and only for
+    these words: `Bash(make test)#3f1c…`.
+    """
 
     text: str
     tool: str
     spec: str | None = None
+    pin: str | None = None
 
     @property
     def is_about_commands(self) -> bool:
@@ -68,7 +75,7 @@ def parse_rule(text: str, names: Mapping[str, str] | None = None) -> Rule | Inva
         return InvalidRule(text=text, problem="the parentheses are empty; omit them to match every call")
     spec = spec.strip() if spec else None
     tool = name if names is None or name in {EDIT, READ} else names.get(name, name)
-    rule = Rule(text=text.strip(), tool=tool, spec=None if spec == "*" else spec)
+    rule = Rule(text=text.strip(), tool=tool, spec=None if spec == "*" else spec, pin=match[3])
     problem = _problem_with_spec(rule)
     return rule if problem is None else InvalidRule(text=text, problem=problem)
 
@@ -100,6 +107,8 @@ def surely_matches(rule: Rule, subject: Subject, resolver: PathResolver) -> bool
         return False
     if rule.spec is None:
         return True
+    if rule.tool in SKILL_TOOLS:
+        return _is_skill(rule.spec, subject, broadly=False)
     if rule.spec.startswith(DOMAIN):
         return _host_matches(rule.spec, subject.touches.host, broadly=False)
     paths = subject.touches.paths
@@ -112,6 +121,8 @@ def possibly_matches(rule: Rule, subject: Subject, resolver: PathResolver) -> bo
         return False
     if rule.spec is None:
         return True
+    if rule.tool in SKILL_TOOLS:
+        return _is_skill(rule.spec, subject, broadly=True)
     if rule.spec.startswith(DOMAIN):
         return _host_matches(rule.spec, subject.touches.host, broadly=True)
     paths = subject.touches.paths
@@ -119,14 +130,23 @@ def possibly_matches(rule: Rule, subject: Subject, resolver: PathResolver) -> bo
 
 
 def _is_known(name: str, names: Mapping[str, str] | None) -> bool:
-    return names is None or name in names or name in {EDIT, READ, "*"} or name.startswith(MCP)
+    return names is None or name in names or name in {EDIT, READ, "*", *SKILL_TOOLS} or name.startswith(MCP)
 
 
 def _problem_with_spec(rule: Rule) -> str | None:
+    if rule.pin is not None:
+        # Imported with the first such rule.
+        from robota.policy.rules.pinned import problem_with_pin
+
+        if not rule.is_about_commands:
+            return "only a rule for a command can have a digest"
+        return problem_with_pin(rule.spec, rule.pin)
     if "*" in rule.tool and rule.spec is not None:
         return "a rule for many tools cannot have a pattern"
     if rule.spec is None:
         return None
+    if rule.tool in SKILL_TOOLS:
+        return None if len(_skill_name(rule.spec).split()) == 1 else "it must be the name of a skill or an agent"
     if rule.spec.startswith(DOMAIN):
         return None if rule.spec.removeprefix(DOMAIN).strip(".*") else "the domain is empty"
     if not rule.is_about_commands:
@@ -161,11 +181,30 @@ def _names_of_many(pattern: str, tool: str, *, broadly: bool) -> bool:
     """`mcp__server`, `mcp__server__*`, `mcp__server__tool`; to deny also `mcp__*` and `*`."""
     name = tool.replace("--", "__") if tool.startswith("mcp--") else tool
     if "*" not in pattern:
-        return pattern.startswith(MCP) and (name == pattern or name.startswith(pattern + "__"))
+        # The name of a server has no double underscore, that of a tool may.
+        is_server = pattern.startswith(MCP) and "__" not in pattern.removeprefix(MCP)
+        return name == pattern or (is_server and name.startswith(pattern + "__"))
     server, _, rest = pattern.removeprefix(MCP).partition("__")
     if not broadly and not (pattern.startswith(MCP) and "*" not in server and rest):
         return False
     return fnmatch.fnmatchcase(name, pattern)
+
+
+def _skill_name(spec: str) -> str:
+    """The name of the skill in a rule, without ` *` or `:*` for its arguments."""
+    return spec.removesuffix(" *").removesuffix(":*").strip()
+
+
+def _is_skill(spec: str, subject: Subject, *, broadly: bool) -> bool:
+    """Whether the rule names the skill or agent of the call; `broadly` also by its name without that of its plugin."""
+    name, pattern = subject.touches.skill, _skill_name(spec)
+    if name is None:
+        return broadly
+    if not broadly:
+        return fnmatch.fnmatchcase(name, pattern)
+    if (":" in name) != (":" in pattern):
+        name, pattern = name.rpartition(":")[2], pattern.rpartition(":")[2]
+    return fnmatch.fnmatchcase(name.casefold(), pattern.casefold())
 
 
 def _host_matches(spec: str, host: str | None, *, broadly: bool) -> bool:

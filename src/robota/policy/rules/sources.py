@@ -1,11 +1,12 @@
 """Parses permission rules from settings and command-line options."""
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
 from robota.config.errors import ConfigError
-from robota.config.settings.layers import WORKSPACE_LAYERS
+from robota.config.settings.layers import CLAUDE_LAYERS, WORKSPACE_LAYERS
 from robota.config.settings.merge import Entry
 from robota.config.settings.schema import Permissions
 from robota.policy.rules.rule import InvalidRule, Rule, parse_rule, parse_rules, split_rules
@@ -22,6 +23,8 @@ class RuleSet(msgspec.Struct, frozen=True, kw_only=True):
         return RuleSet(allow=self.allow + other.allow, ask=self.ask + other.ask, deny=self.deny + other.deny)
 
 
+MAX_NOTICES: Final = 20
+
 # In the functions below, `names` maps every name of a tool to its id.
 
 
@@ -36,13 +39,15 @@ def rules_of_settings(entries: Iterable[Entry], names: Mapping[str, str]) -> tup
     for entry in entries:
         if entry.key[0] != "permissions" or entry.key[-1] not in rules:
             continue
-        valid, invalid = parse_rules(entry.value, names)
+        valid, invalid = parse_rules(_written(entry), names)
         rules[entry.key[-1]] += valid
         problems = [f"{entry.origin.where}: {rule.message}" for rule in invalid]
         unreadable = any(isinstance(parse_rule(rule.text), InvalidRule) for rule in invalid)
         if unreadable and entry.origin.layer not in WORKSPACE_LAYERS:
             raise ConfigError(" ".join([*problems, "Nothing was started."]))
-        notices += [f"{problem} It has no effect." for problem in problems]
+        notices += [f"{problem} It has no effect." for problem in problems[:MAX_NOTICES]]
+        if len(problems) > MAX_NOTICES:
+            notices.append(f"{entry.origin.where}: {len(problems) - MAX_NOTICES:,} more rules have no effect.")
     return RuleSet(**{name: tuple(parsed) for name, parsed in rules.items()}), tuple(notices)
 
 
@@ -71,3 +76,13 @@ def rules_granted(texts: Iterable[str], names: Mapping[str, str]) -> tuple[Rule,
 def _refuse(invalid: tuple[InvalidRule, ...], left_undone: str) -> None:
     if invalid:
         raise ConfigError(" ".join([*(rule.message for rule in invalid), left_undone]))
+
+
+def _written(entry: Entry) -> Iterable[str]:
+    rules: Iterable[str] = entry.value
+    if entry.origin.layer not in CLAUDE_LAYERS:
+        return rules
+    # Loaded late: few workspaces have rules of Claude Code.
+    from robota.config.claude_rules import with_our_wildcards
+
+    return map(with_our_wildcards, rules)

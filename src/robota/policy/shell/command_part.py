@@ -26,7 +26,7 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
     """A simple command, its unwrapped form, and the directories it may run in.
 
     `looks` describes what it reads, if it is read-only. `feeder` is the command before it, if that names the files that
-    `xargs` adds to this one.
+    `xargs` adds to this one. `follows_new_files`: a command before it in the same line may have created files.
     """
 
     command: SimpleCommand
@@ -35,6 +35,7 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     looks: OnlyLooks | None
     feeder: str = ""
+    follows_new_files: bool = False
 
     @property
     def inner(self) -> Argv:

@@ -1,20 +1,20 @@
-"""Rules and shell commands: which rules allow a command, which forbid it, and which to suggest for it."""
+"""Rules and shell commands: which rules allow a command, and which forbid it."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from robota.contracts.verdict import Decision, RuleSuggestion, Verdict
-from robota.policy.rules.command_match import begins_with, could_contain, is_plain_word, matches_exactly, pattern_words
+import msgspec
+
+from robota.policy.rules.command_match import begins_with, could_contain, matches_exactly, pattern_words
 from robota.policy.rules.rule import EDIT, READ, Rule
-from robota.policy.rules.suggest import MAX_RULES
 from robota.policy.shell.command_part import CommandPart
-from robota.policy.shell.offered_prefixes import SUBCOMMANDS, prefix_to_offer
-from robota.policy.shell.readonly import is_known
-from robota.policy.shell.runs_other_programs import escapes, git_directories, runs_anything
+from robota.policy.shell.runs_other_programs import escapes, git_directories
 from robota.policy.stages import PolicyContext
 from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.shell.script import Argv
 from robota.workspace.shell.wrappers import program
+
+if TYPE_CHECKING:
+    from robota.workspace.entry_files.entry import PinnedFile
 
 # These programs treat their arguments as text, so an argument that names a command does not run it.
 TAKE_TEXT: Final = frozenset("rm rmdir cp mv mkdir touch ln chmod chown tee curl wget kill unzip gunzip".split())
@@ -27,11 +27,6 @@ CHANGES_REPOSITORY: Final = frozenset(
 )
 # These act on everything below a directory in their arguments.
 TAKE_WHOLE_DIRECTORIES: Final = frozenset("rm rmdir mv cp chmod chown shred truncate".split())
-# Sub-commands that run what a project file, or the next word, specifies.
-RUNS_WHAT_IT_IS_TOLD: Final = frozenset(
-    "run exec x dlx start config alias extension bisect submodule filter-branch generate tool api verify-commit "
-    "verify-tag request-pull".split()
-)
 
 
 def rule_against(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext) -> Rule | None:
@@ -39,14 +34,33 @@ def rule_against(part: CommandPart, rules: tuple[Rule, ...], context: PolicyCont
     return next((rule for rule in rules if _speaks_against(rule, part, context)), None)
 
 
-def rule_for(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext) -> Rule | None:
+class MatchingRule(msgspec.Struct, frozen=True):
+    """A rule that matches a command, and the files that must be as they are now for it to match."""
+
+    rule: Rule
+    pinned: "tuple[PinnedFile, ...]" = ()
+
+
+def rule_for(part: CommandPart, rules: tuple[Rule, ...], context: PolicyContext) -> MatchingRule | None:
     """The first rule that matches the whole command, provided that its redirections may be written."""
     if not may_write(part, context):
         return None
-    matching = next((rule for rule in rules if _speaks_for(rule, part)), None)
-    if matching is None or matching.spec is None or problem_with_git_rule(part, context) is None:
-        return matching
-    return next((rule for rule in rules if rule.spec is None and _speaks_for(rule, part)), None)
+    usable = rules if problem_with_git_rule(part, context) is None else [rule for rule in rules if rule.spec is None]
+    matches = (_match(rule, part, context) for rule in usable)
+    return next((match for match in matches if match is not None), None)
+
+
+def _match(rule: Rule, part: CommandPart, context: PolicyContext) -> MatchingRule | None:
+    if rule.pin is None:
+        return MatchingRule(rule) if _speaks_for(rule, part) else None
+    from robota.policy.rules.pinned import takes_more_words
+    from robota.policy.shell.offered_prefixes import tool_within
+    from robota.policy.shell.pinned_commands import pinned_files
+
+    if takes_more_words(rule.spec or "") and escapes(part.command, tool_within(part.inner)):
+        return None
+    pinned = pinned_files(rule, part, context)
+    return None if pinned is None else MatchingRule(rule, pinned)
 
 
 def problem_with_git_rule(part: CommandPart, context: PolicyContext) -> str | None:
@@ -68,7 +82,7 @@ def may_write(part: CommandPart, context: PolicyContext) -> bool:
     """Whether every file that the shell opens for writing may be written without approval."""
     resolver = context.resolver
     locations = [location for _, location in part.locations(part.written, resolver)]
-    if context.mode is PermissionMode.ACCEPT_EDITS:
+    if context.accepts_edits:
         return all(resolver.inside(location) is not None for location in locations)
     if context.mode is PermissionMode.BYPASS:
         return True
@@ -88,26 +102,6 @@ def takes_text(part: CommandPart) -> bool:
     if part.inner[0] == "git":
         return len(part.inner) > 1 and part.inner[1] in GIT_TAKES_TEXT
     return part.inner[0] in TAKE_TEXT
-
-
-def command_suggestions(
-    judged: Sequence[tuple[CommandPart, Verdict]], context: PolicyContext
-) -> tuple[RuleSuggestion, ...]:
-    """A set of rules for exactly these commands, and one for commands with the same prefixes, where they are safe."""
-    asking = [(part, verdict) for part, verdict in judged if verdict.decision is Decision.ASK]
-    if any(verdict.rule is not None or part.written or not _may_be_offered(part) for part, verdict in asking):
-        return ()
-    if any(problem_with_git_rule(part, context) is not None for part, _ in asking):
-        return ()
-    exact = _rules(" ".join(part.command.argv) for part, _ in asking if _can_be_written(part))
-    prefixes = [words for part, _ in asking if not _does_more(part) and (words := prefix_to_offer(part.inner))]
-    sets = []
-    if len(exact) == len({part.command.argv for part, _ in asking}):
-        sets.append(RuleSuggestion(rules=exact, covers="exactly this command"))
-    if len(prefixes) == len(asking):
-        alike = _rules(f"{' '.join(words)} *" for words in prefixes)
-        sets.append(RuleSuggestion(rules=alike, covers="all commands that start like this"))
-    return tuple(each for each in sets if len(each.rules) <= MAX_RULES)
 
 
 def _speaks_against(rule: Rule, part: CommandPart, context: PolicyContext) -> bool:
@@ -152,27 +146,3 @@ def _means_to_escape(part: CommandPart, pattern: Argv) -> bool:
     if pattern == ("*",) or len(named) == len(set(pattern)):
         return False
     return any(word not in named for word in escapes(part.command, part.inner))
-
-
-def _may_be_offered(part: CommandPart) -> bool:
-    name = program(part.inner)
-    if not part.unwrapped.inner or not part.unwrapped.faithful or runs_anything(part.inner):
-        return False
-    if "/" in part.inner[0]:
-        return False
-    if name in SUBCOMMANDS:
-        return len(part.inner) > 1 and part.inner[1].isalpha() and part.inner[1] not in RUNS_WHAT_IT_IS_TOLD
-    return True
-
-
-def _does_more(part: CommandPart) -> bool:
-    """Whether its flags make it do more than its name suggests; then only a rule for the exact command is offered."""
-    return is_known(part.inner) or bool(escapes(part.command, part.inner))
-
-
-def _can_be_written(part: CommandPart) -> bool:
-    return not part.command.globs and all(is_plain_word(word) for word in part.command.argv)
-
-
-def _rules(patterns: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"Bash({pattern})" for pattern in patterns))

@@ -17,13 +17,25 @@ from robota.policy.protected.path_resolver import (
     protected_dot_pattern,
     protected_pattern,
 )
+from robota.policy.shell.bundled_scripts import bundled_script, bundled_word
 from robota.policy.shell.command_part import CommandPart, command_part, names_in
-from robota.policy.shell.command_rules import command_suggestions, may_write, rule_against, rule_for, takes_text
+from robota.policy.shell.command_rules import MatchingRule, may_write, rule_against, rule_for, takes_text
+from robota.policy.shell.confined_command import by_confinement
 from robota.policy.shell.critical_paths import critical_target, critical_target_in_text
 from robota.policy.shell.hidden_in_search import hidden_in_search, secret_in_search
 from robota.policy.shell.opaque_command import OPAQUE_STAGES, OpaqueCommand, is_asked_anyway
 from robota.policy.shell.readonly import NOT_IN_SUBMODULES, GitLook, is_known
-from robota.policy.stages import PolicyContext, Stage, allow, ask, asked_if_run_outside, deny, first_verdict
+from robota.policy.shell.readonly_commands import COMMANDS
+from robota.policy.stages import (
+    CHANGED_BUNDLE,
+    PolicyContext,
+    Stage,
+    allow,
+    ask,
+    asked_if_run_outside,
+    deny,
+    first_verdict,
+)
 from robota.protocol.permission_mode import PermissionMode
 from robota.text.visible import visible
 from robota.workspace.shell.reading import read_script
@@ -35,7 +47,12 @@ MAX_DIRECTORIES: Final = 8
 TABS: Final = frozenset("\t")
 NETWORK_FILES: Final = ("/dev/tcp/", "/dev/udp/")
 TEMPORARY: Final = ("/tmp/", "/var/tmp/")
+# Plan mode denies then what is not read-only; confined mode decides by the proof of confinement.
+LEAVE_IT_TO_THE_MODE: Final = frozenset({PermissionMode.PLAN, PermissionMode.CONFINED})
 ELEVATING: Final = frozenset({"sudo", "doas", "su", "pkexec"})
+BUNDLED_SCRIPT: Final = "script of a skill or plugin"
+ENTRY_CHANGED: Final = "You allowed `{}`, but it may mean something else now: {} changed since then."
+NOT_WORD_BY_WORD: Final = "it cannot be checked word by word"
 NO_SANDBOX: Final = "No sandbox works on this machine, so every command needs approval."
 
 
@@ -58,7 +75,7 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
                     directories=_start(subject, context),
                 )
                 verdict = first_verdict(OPAQUE_STAGES, opaque, context)
-                return msgspec.structs.replace(verdict, parts=(_part(command, verdict),))
+                return msgspec.structs.replace(verdict, parts=(_part(command, verdict),), no_rule=NOT_WORD_BY_WORD)
             case Unjudgeable(reason=reason):
                 return _beyond_limits(reason)
             case _:
@@ -107,12 +124,25 @@ def _decide_plain(subject: Subject, script: Plain, context: PolicyContext) -> Ve
     if len(judged) > 1:
         text = next(part.command.text for part, verdict in judged if verdict is worst)
         reason = f"{_shortened(text)}: {worst.reason}" if worst.decision is not Decision.ALLOW else worst.reason
-    return msgspec.structs.replace(
+    verdict = msgspec.structs.replace(
         worst,
         reason=reason,
         # A line break within a quoted word would appear to end the part.
         parts=tuple(_part(visible(part.command.text, keep=TABS), verdict) for part, verdict in judged),
-        suggestions=command_suggestions(judged, context) if worst.decision is Decision.ASK else (),
+        pinned=tuple(dict.fromkeys(file for _, verdict in judged for file in verdict.pinned)),
+    )
+    return _with_offers(verdict, judged, context) if worst.decision is Decision.ASK else verdict
+
+
+def _with_offers(verdict: Verdict, judged: list[tuple[CommandPart, Verdict]], context: PolicyContext) -> Verdict:
+    from robota.policy.shell.offered_rules import offered_rules
+
+    offered = offered_rules(judged, context)
+    return msgspec.structs.replace(
+        verdict,
+        suggestions=offered.suggestions,
+        no_rule=offered.no_rule,
+        changed=tuple(change for _, each in judged for change in each.changed),
     )
 
 
@@ -121,7 +151,8 @@ def _judged(parts: list[CommandPart], context: PolicyContext) -> list[tuple[Comm
     verdicts: dict[tuple[object, ...], Verdict] = {}
     judged = []
     for part in parts:
-        key = (part.command.argv, part.command.redirects, part.command.globs, part.directories, part.feeder)
+        same_words = (part.command.argv, part.command.redirects, part.command.globs)
+        key = (*same_words, part.directories, part.feeder, part.follows_new_files)
         if key not in verdicts:
             verdicts[key] = first_verdict(PART_STAGES, part, context)
         judged.append((part, verdicts[key]))
@@ -138,8 +169,12 @@ def _parts(
         if isinstance(unwrapped, TooDeep):
             return None
         part = command_part(command, unwrapped, directories, subject.label, resolver)
+        if part.looks is not None and context.resolver.takes_from_workspace(part.inner[0]):
+            part = msgspec.structs.replace(part, looks=None)
         if parts and "xargs" in unwrapped.wrappers:
             part = msgspec.structs.replace(part, feeder=parts[-1].command.text)
+        if any(each.may_bring_files and program(each.inner) != "mkdir" for each in parts):
+            part = msgspec.structs.replace(part, follows_new_files=True)
         parts.append(part)
     return parts
 
@@ -266,11 +301,20 @@ def _by_what_it_names(part: CommandPart, context: PolicyContext) -> Verdict | No
     ignored = _ignored(part, part.named, context)
     if ignored is not None:
         return ask(f"It names {ignored!r}, which .robotaignore hides from the model.", ".robotaignore")
+    # Commands cannot write to the files of skills and plugins, so it is harmless to name them.
+    uses_bundles = context.sandboxed and (part.looks is not None or bundled_script(part, context) is not None)
     for word, location in part.locations(words, context.resolver):
+        bundled = context.bundled(location) if uses_bundles else None
+        if bundled is not None and bundled.problem:
+            return ask(f"{word!r} belongs to {bundled.owner}: {bundled.problem}.", CHANGED_BUNDLE)
+        if bundled is not None and context.files.secret_pattern(location.lstrip("/")) is None:
+            continue
         inside = context.resolver.inside(location)
         store = credential_store(location)
         if store is not None and inside is None:
             return deny(f"{word!r} resolves to {store}, which holds credentials.", f"credentials {store}")
+        if inside is None and part.looks is not None and context.is_added(location):
+            inside = location.lstrip("/")
         pattern = store or (is_protected(inside) if inside is not None else _steers_outside(part, location))
         if pattern is not None:
             reason = f"It names {pattern}, which is protected: it can run code or contain secrets."
@@ -284,13 +328,26 @@ def _steers_outside(part: CommandPart, location: str) -> str | None:
 
 
 def _by_allow_rules(part: CommandPart, context: PolicyContext) -> Verdict | None:
-    rule = rule_for(part, context.allow, context)
-    return allow(f"The allow rule {rule.text} permits it.", rule.text) if rule else None
+    match = rule_for(part, context.allow, context)
+    return _allowed(match, f"The allow rule {match.rule.text} permits it.") if match else None
 
 
 def _by_grants(part: CommandPart, context: PolicyContext) -> Verdict | None:
-    rule = rule_for(part, context.grants, context)
-    return allow(f"The user allowed {rule.text} for this session.", rule.text) if rule else None
+    match = rule_for(part, context.grants, context)
+    return _allowed(match, f"The user allowed {match.rule.text} for this session.") if match else None
+
+
+def _allowed(match: MatchingRule, reason: str) -> Verdict:
+    return msgspec.structs.replace(allow(reason, match.rule.text), pinned=match.pinned)
+
+
+def _by_bundled_scripts(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    """The scripts of skills and plugins that the user approved need no approval of their own in the sandbox."""
+    script = bundled_script(part, context)
+    if script is None or script.file.problem or part.feeder or not may_write(part, context):
+        return None
+    reason = f"{script.word!r} is a script of {script.file.owner}, which you approved, and runs in the sandbox."
+    return allow(reason, BUNDLED_SCRIPT)
 
 
 def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
@@ -298,16 +355,19 @@ def _by_looking(part: CommandPart, context: PolicyContext) -> Verdict | None:
     if part.looks is None or not may_write(part, context) or context.mode is PermissionMode.BYPASS:
         return None
     if part.looks.git is not None and (problem := _problem_with_git(part, part.looks.git, context)) is not None:
-        return None if context.mode is PermissionMode.PLAN else ask(problem)
+        return None if context.mode in LEAVE_IT_TO_THE_MODE else ask(problem)
     for word, location in part.locations(part.looked_at, context.resolver):
-        if context.resolver.inside(location) is None:
-            return _not_outside(word, context)
+        is_readable = context.sandboxed and (
+            context.is_added(location) or bundled_word(part, word, context) is not None
+        )
+        if context.resolver.inside(location) is None and not is_readable:
+            return None if context.mode is PermissionMode.CONFINED else _not_outside(word, context)
     if part.looks.takes_no_directories and _takes_directories(part, context):
         return None
     if context.sandbox_missing:
         return ask(NO_SANDBOX)
     if part.searches and (problem := secret_in_search(part, context)) is not None:
-        return None if context.mode is PermissionMode.PLAN else ask(problem)
+        return None if context.mode in LEAVE_IT_TO_THE_MODE else ask(problem)
     if part.written:
         return allow(f"{part.inner[0]} only reads, and its output file may be edited.")
     reason = f"{part.inner[0]} with these arguments only reads, and only inside the workspace."
@@ -354,7 +414,29 @@ def _by_mode(part: CommandPart, context: PolicyContext) -> Verdict | None:
         return allow("bypassPermissions mode allows everything that is not explicitly denied.")
     if context.mode is PermissionMode.PLAN:
         return deny(f"Plan mode runs only commands that are known to be read-only; {part.inner[0]} might do more.")
+    if context.mode is PermissionMode.CONFINED:
+        return by_confinement((part.inner,), context)
+    if program(part.inner) == "curl" and context.own_network():
+        # Imported here because few sessions have a server.
+        from robota.policy.shell.own_server import reads_own_server
+
+        if reads_own_server(part):
+            return allow("It only reads from a server of this session: in the sandbox, nothing else is on loopback.")
+    if any(rule.pin is not None for rule in (*context.grants, *context.allow)):
+        return _by_changed_entry(part, context) or ask(_why_asked(part, context))
     return ask(_why_asked(part, context))
+
+
+def _by_changed_entry(part: CommandPart, context: PolicyContext) -> Verdict | None:
+    """Show what changed since the user allowed the same words."""
+    from robota.policy.shell.pinned_commands import changed_entry
+
+    changed = changed_entry(part, context)
+    if changed is None:
+        return None
+    words = " ".join(part.command.argv)
+    reason = ENTRY_CHANGED.format(words, ", ".join(changed.names) or "what decides its meaning")
+    return msgspec.structs.replace(ask(reason), changed=changed.changes)
 
 
 def _why_asked(part: CommandPart, context: PolicyContext) -> str:
@@ -362,6 +444,8 @@ def _why_asked(part: CommandPart, context: PolicyContext) -> str:
         return f"It writes to {part.written[0]!r}, which needs approval in {context.mode} mode."
     if part.looks is not None and part.looks.takes_no_directories:
         return f"In directories, {part.inner[0]} follows symbolic links wherever they lead, so it needs approval."
+    if part.inner[0] in COMMANDS and context.resolver.takes_from_workspace(part.inner[0]):
+        return f"{part.inner[0]} is a program of the workspace, so what it does is not known and it needs approval."
     if part.looks is None and is_known(part.inner):
         return f"{part.inner[0]} can do more than read, and not all of these arguments are known to be harmless."
     return f"{part.label} needs approval in {context.mode} mode."
@@ -375,6 +459,7 @@ PART_STAGES: Final[tuple[Stage[CommandPart], ...]] = (
     ("protected paths", _by_protected_paths),
     ("allow rules", _by_allow_rules),
     ("session grants", _by_grants),
+    ("bundled scripts", _by_bundled_scripts),
     ("read-only commands", _by_looking),
     ("mode", _by_mode),
 )

@@ -13,6 +13,7 @@ from robota.policy.protected.path_resolver import credential_store, protected_do
 from robota.policy.rules.command_match import begins_with, could_contain, pattern_words
 from robota.policy.rules.rule import EDIT, Rule
 from robota.policy.shell.command_part import HARMLESS_FILES
+from robota.policy.shell.confined_command import by_confinement
 from robota.policy.shell.critical_paths import critical_target_in_text
 from robota.policy.stages import PolicyContext, Stage, allow, ask, deny
 from robota.protocol.permission_mode import PermissionMode
@@ -42,7 +43,7 @@ def is_asked_anyway(label: str, context: PolicyContext) -> bool:
     """Whether every command that cannot be parsed needs approval, regardless of what it names."""
     everything = [rule for rule in (*context.allow, *context.grants) if rule.spec is None]
     lets_through = any(rule.is_about_commands or rule.tool == label for rule in everything)
-    is_careful = context.mode in {PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS}
+    is_careful = context.mode in {PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS, PermissionMode.CONFINED}
     return is_careful and not context.deny and not lets_through
 
 
@@ -103,6 +104,8 @@ def _by_grants(command: OpaqueCommand, context: PolicyContext) -> Verdict | None
 def _by_mode(command: OpaqueCommand, context: PolicyContext) -> Verdict | None:
     if context.mode is PermissionMode.BYPASS:
         return allow("bypassPermissions mode allows everything that is not explicitly denied.")
+    if context.mode is PermissionMode.CONFINED:
+        return by_confinement(command.possible, context)
     return ask(f"The command cannot be checked word by word and needs approval as a whole. {command.reason}")
 
 

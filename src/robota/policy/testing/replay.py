@@ -26,7 +26,7 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that policy judged in the past. `input` is None if the log does not contain it.
 
     `said_yes` is the user's answer; None if there was none. With `is_asked_by_hook`, a hook or the intents required
-    approval, which no rule can replace.
+    approval, which no rule can replace. `user_words` is what the user had typed in the task until then.
     """
 
     session: str
@@ -36,6 +36,7 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True):
     permission_mode: PermissionMode
     said_yes: bool | None = None
     is_asked_by_hook: bool = False
+    user_words: tuple[str, ...] = ()
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,8 +73,10 @@ def recorded_calls(session: str, records: Iterable[Record]) -> tuple[RecordedCal
     payloads = [payload for record in records if (payload := payload_of(record)) is not None]
     inputs, answers = _inputs(payloads), _answers(payloads)
     calls: list[RecordedCall] = []
-    mode = PermissionMode.DEFAULT
+    mode, words = PermissionMode.DEFAULT, dict[str, list[str]]()
     for payload in payloads:
+        if isinstance(payload, MessageRecord) and _is_typed(payload, words):
+            words.setdefault(payload.task_id, []).append(payload.message.text or "")
         if isinstance(payload, SessionHeader):
             mode = payload.permission_mode
         elif isinstance(payload, VerdictRecord) and payload.decision in set(Decision):
@@ -88,6 +91,7 @@ def recorded_calls(session: str, records: Iterable[Record]) -> tuple[RecordedCal
                     permission_mode=mode,
                     said_yes=answers.get(key) if decision is Decision.ASK else None,
                     is_asked_by_hook=decision is Decision.ASK and payload.rule == HOOK,
+                    user_words=tuple(words.get(payload.task_id, ())),
                 )
             )
     return tuple(calls)
@@ -178,6 +182,12 @@ def _inputs(payloads: Iterable[Payload]) -> dict[tuple[str, str], dict[str, Any]
         elif isinstance(payload, ToolStartRecord):
             inputs[payload.task_id, payload.call_id] = payload.input
     return inputs
+
+
+def _is_typed(payload: MessageRecord, words: dict[str, list[str]]) -> bool:
+    """Whether the user typed the row: the first of a task, or feedback."""
+    say = payload.message.say
+    return say == "user_feedback" or (say == "text" and payload.task_id not in words)
 
 
 def _answers(payloads: Iterable[Payload]) -> dict[tuple[str, str], bool]:

@@ -17,7 +17,7 @@ from robota.text.visible import single_line
 MAX_LENGTH: Final = 160
 UNASKED: Final = "there, calls run without a question, and commands without the sandbox."
 DECIDERS: Final = {
-    Approver.PERSON: "a person",
+    Approver.PERSON: "a user",
     Approver.RULE: "a rule",
     Approver.HOOK: "a hook or the intents",
     Approver.MODE: "the permission mode",
@@ -129,8 +129,10 @@ def _call_row(session: AuditedSession, call: AuditedCall) -> tuple[str, ...]:
 
 def _left(audit: Audit) -> PageSection:
     accounts = [session.account for session in audit.sessions]
-    known = all(each.is_cost_known for each in accounts)
-    cost = f"${sum(each.cost for each in accounts):.4f}" + ("" if known else " and what providers do not tell")
+    is_cost_known = all(each.is_cost_known for each in accounts)
+    cost = f"${sum(each.cost for each in accounts):.4f}" + (
+        "" if is_cost_known else "  and what providers do not report"
+    )
     models = PageTable(
         ("provider", "model", "sessions", "requests", "tokens sent", "tokens received", "cost"),
         tuple(_model_row(*key, list(each)) for key, each in groupby(sorted(audit.sessions, key=_model), key=_model)),

@@ -142,7 +142,7 @@ def _note_what_left(account: SessionAccount, story: CallStory, entry: AuditedCal
 
 
 def _hosts(value: dict[str, Any]) -> list[str]:
-    found = []
+    hosts = []
     for key in URL_FIELDS:
         text = value.get(key)
         if isinstance(text, str):
@@ -150,8 +150,8 @@ def _hosts(value: dict[str, Any]) -> list[str]:
                 host = urlsplit(text).hostname
             except ValueError:
                 continue
-            found += [host] if host else []
-    return found
+            hosts += [host] if host else []
+    return hosts
 
 
 def _entry(story: CallStory) -> AuditedCall:

@@ -103,14 +103,16 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
         match payload:
             case VerdictRecord():
                 row_fields = {"decision": payload.decision, "reason": payload.reason[:MAX_TEXT_LENGTH]}
-                self._change(payload.call_id, payload.tool, payload.task_id, rule=payload.rule or "", **row_fields)
+                self._change_story(
+                    payload.call_id, payload.tool, payload.task_id, rule=payload.rule or "", **row_fields
+                )
             case AnswerRecord() if payload.ts in self.asks:
                 call_id = self.asks.pop(payload.ts)
                 text = (payload.text or "")[:MAX_TEXT_LENGTH]
-                self._change(call_id, answered_ms=ts, answer=payload.response, answer_text=text)
+                self._change_story(call_id, answered_ms=ts, answer=payload.response, answer_text=text)
             case ToolStartRecord():
                 shown = _bounded(payload.input)
-                self._change(payload.call_id, payload.tool, payload.task_id, started_ms=ts, input=shown)
+                self._change_story(payload.call_id, payload.tool, payload.task_id, started_ms=ts, input=shown)
                 yield from self._announced(payload.call_id)
             case FileStampsRecord() if payload.call_id in self.before or payload.call_id in self.shown:
                 self.paths[payload.call_id] = [*payload.files]
@@ -126,7 +128,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
             self.tasks[task_id] = _TaskNow()
         return self.tasks[task_id]
 
-    def _change(self, call_id: str, tool: str = "", task_id: str = "", **fields: Any) -> None:
+    def _change_story(self, call_id: str, tool: str = "", task_id: str = "", **fields: Any) -> None:
         story = self.calls.get(call_id)
         if story is None:
             if len(self.calls) >= MAX_OPEN_CALLS:
@@ -143,7 +145,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
         elif row.call_id is not None and not row.partial:
             if row.ask is not None and not row.is_answered:
                 self.asks[row.ts] = row.call_id
-                self._change(row.call_id, asked_ms=row.ts)
+                self._change_story(row.call_id, asked_ms=row.ts)
             shown = _shown_change(row)
             if shown is not None:
                 self.shown[row.call_id] = shown
@@ -160,7 +162,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
                 task.said = block.text.strip()[-MAX_TEXT_LENGTH:]
             elif isinstance(block, ToolUseBlock):
                 self.calls.pop(block.id, None)  # the id was used in an earlier reply
-                self._change(
+                self._change_story(
                     block.id,
                     block.name,
                     task_id,
@@ -217,7 +219,7 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
         )
 
     def _ended(self, ts: int, record: ToolEndRecord) -> Iterator[Told]:
-        self._change(record.call_id, record.tool, record.task_id, status=record.status)
+        self._change_story(record.call_id, record.tool, record.task_id, status=record.status)
         story = self.calls.pop(record.call_id)
         if record.tool == SELECT_INTENT and record.status == "success":
             chosen = story.input.get("intent_id")
@@ -270,10 +272,10 @@ def _only(by_call: dict[str, T], call_id: str) -> dict[str, T]:
 
 def _bounded(value: dict[str, Any]) -> dict[str, Any]:
     """The input of a call with long texts shortened, which is enough to recognise it."""
-    return {key: _cut(each) for key, each in value.items()}
+    return {key: _cut_value(each) for key, each in value.items()}
 
 
-def _cut(value: Any) -> Any:
+def _cut_value(value: Any) -> Any:
     if isinstance(value, str):
         return value if len(value) <= MAX_INPUT_LENGTH else value[:MAX_INPUT_LENGTH] + "…"
     text = msgspec.json.encode(value)

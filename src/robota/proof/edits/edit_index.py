@@ -202,13 +202,13 @@ def _write_edits(connection: sqlite3.Connection, log: int, change: CallChanges, 
     connection.execute("DELETE FROM edit WHERE log = ? AND started = ? AND call = ?", where)
     outcome = msgspec.msgpack.encode(story)
     for edit in edits:
-        old, new = (_keep(connection, packed(lines)) for lines in (edit.old, edit.new))
+        old, new = (_store_lines(connection, packed(lines)) for lines in (edit.old, edit.new))
         row = (*where, edit.path, edit.old_path, old, new, packed(edit.added), edit.is_whole, change.before, outcome)
         added = connection.execute("INSERT INTO edit VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         connection.executemany("INSERT INTO line VALUES(?, ?)", ((each, added.lastrowid) for each in edit.findable))
 
 
-def _keep(connection: sqlite3.Connection, lines: bytes) -> str:
+def _store_lines(connection: sqlite3.Connection, lines: bytes) -> str:
     key = blake2b(lines, digest_size=16).hexdigest()
     connection.execute("INSERT OR IGNORE INTO version VALUES(?, ?)", (key, lines))
     return key

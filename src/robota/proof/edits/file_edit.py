@@ -25,7 +25,7 @@ NEXT_FILE: Final = re.compile(r"\*\*\* (?P<what>[a-z]+): (?P<path>.+)")
 
 
 class FileEdit(msgspec.Struct, frozen=True, kw_only=True):
-    """`old_path` is where the file was before, if a call moved it. `findable` are lines that tell it from others.
+    """`old_path` is where the file was before, if a call moved it. `findable` are lines that identify it.
 
     See `LineChange` for the rest.
     """
@@ -56,9 +56,9 @@ def edits_shown(changes: CallChanges) -> list[FileEdit]:
 
 def edits_saved(changes: CallChanges, store: CheckpointReader) -> list[FileEdit]:
     """The edits from the checkpoints around a call. They cover whole files. Raises `CheckpointError`."""
-    found = store.changes(store.completed(changes.before), store.completed(changes.after))
+    changed = store.changes(store.completed(changes.before), store.completed(changes.after))
     named = set(changes.paths)
-    meant = [each for each in found if not named or each.path in named][:MAX_FILES]
+    meant = [each for each in changed if not named or each.path in named][:MAX_FILES]
     states = [state for each in meant for state in (each.before, each.after) if state is not None and not state.is_link]
     contents = store.contents(sorted({state.content for state in states}))
     lines = {name: lines_of(data) for name, data in contents.items()}

@@ -14,7 +14,7 @@ from robota.proof.lines.line_hashes import LineHashes, hashes_of, lines_of, unpa
 
 # Only the newest changes of a file that is changed very often are used.
 MAX_EDITS: Final = 1_000
-# Moved lines count only in a stretch with at least so many letters.
+# Moved lines count only in a stretch with at least this many letters.
 MOVED_WEIGHT: Final = 30
 MAX_CANDIDATES: Final = 20
 MAX_ASKED: Final = 400
@@ -67,12 +67,12 @@ class LineOrigins:
         lines, weights = hashes_of(texts), [weight(text) for text in texts]
         wanted = {line for line in wanted if line < len(lines)}
         edits = {edit.id: edit for edit in self._history(path)}
-        found = attributed(lines, weights, wanted, map(self._change, edits.values()))
-        left = wanted - found.keys()
+        origins = attributed(lines, weights, wanted, map(self._line_change, edits.values()))
+        left = wanted - origins.keys()
         elsewhere = {edit.id: edit for edit in self._elsewhere(lines, left, edits)} if left else {}
-        moved = attributed(lines, weights, left, map(self._change, elsewhere.values()), MOVED_WEIGHT)
+        moved = attributed(lines, weights, left, map(self._line_change, elsewhere.values()), MOVED_WEIGHT)
         moved = self._not_there_before(path, lines, moved, elsewhere)
-        return {line: self._origin((edits | elsewhere)[number], path) for line, number in {**found, **moved}.items()}
+        return {line: self._origin((edits | elsewhere)[number], path) for line, number in {**origins, **moved}.items()}
 
     def _history(self, path: str) -> list[_IndexedEdit]:
         """The edits of a file, newest first, including those before a call renamed it."""
@@ -118,7 +118,7 @@ class LineOrigins:
                 chosen[key] = rank, edit
         return [edit for _, edit in chosen.values()]
 
-    def _change(self, edit: _IndexedEdit) -> LineChange:
+    def _line_change(self, edit: _IndexedEdit) -> LineChange:
         return LineChange(
             number=edit.id,
             old=self._version(edit.old),

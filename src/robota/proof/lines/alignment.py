@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
-# Beyond so many pairs of equal lines an exact comparison takes too long.
+# With more pairs of equal lines, an exact comparison takes too long.
 MAX_WORK: Final = 2_000_000
 
 Ranges = tuple[int, int, int, int]

@@ -13,7 +13,7 @@ import msgspec
 from robota.proof.lines.alignment import aligned
 from robota.proof.lines.line_hashes import LineHashes
 
-# A line that a newer version lacks is matched in an older one only in a stretch with at least so many letters.
+# A line that a newer version lacks is matched in an older one only in a stretch with at least this many letters.
 LATE_WEIGHT: Final = 10
 EVERYTHING: Final = 1_000_000_000
 
@@ -50,18 +50,18 @@ def attributed(
 
     Each stretch of lines that is found in a version must weigh `least_weight` at least.
     """
-    found: dict[int, int] = {}
+    origins: dict[int, int] = {}
     missed: set[int] = set()
     stretches = _Stretches(dict(zip(lines, weights, strict=True)), least_weight, missed)
     followed = [_Followed(version=lines, places={line: line for line in wanted})]
     for change in changes:
         moved = _Followed(version=change.old, places={})
         for each in followed:
-            _follow(each, change, stretches, found, moved)
+            _follow(each, change, stretches, origins, moved)
         followed = [each for each in (*followed, moved) if each.places]
         if not followed:
             break
-    return found
+    return origins
 
 
 class _Stretches(msgspec.Struct, frozen=True):
@@ -79,8 +79,8 @@ class _Stretches(msgspec.Struct, frozen=True):
 def _follow(
     each: _Followed, change: LineChange, stretches: _Stretches, found: dict[int, int], moved: _Followed
 ) -> None:
-    known = set(change.new)
-    if not any(each.version[place] in known for place in each.places):
+    new_lines = set(change.new)
+    if not any(each.version[place] in new_lines for place in each.places):
         if change.is_whole:
             stretches.missed.update(each.places.values())
         return

@@ -14,6 +14,7 @@ from robota.log.record import Record, payload_of
 from robota.proof.replay.recording import Leg, RecordedHead
 from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, UserTurn
 from robota.providers.chunks import ToolSpec
+from robota.secrets.redaction import Redactor
 
 SHOWN: Final = 80
 # Of tools in a workspace with intents, and of commands in a session with a sandbox.
@@ -23,7 +24,7 @@ CALL_OF_PROMPT: Final = "prompt_"
 SURROUNDINGS: Final = re.compile(r"\n*<environment_details>\n.*?</environment_details>", re.DOTALL)
 # Added by hooks, memory and instruction files, which a replay does not run or read.
 REMINDER: Final = re.compile(r"\n*<system-reminder>\n.*?</system-reminder>", re.DOTALL)
-# Whether somebody can approve calls, which is never so in a replay.
+# Whether calls can be approved, which is never the case in a replay.
 STATE: Final = re.compile(r"\n*<system-reminder>\nSession state now:\n.*?</system-reminder>", re.DOTALL)
 # Output of a shell command of the user, which a replay does not run.
 RAN_THEMSELVES: Final = re.compile(r"The user ran a command themselves\. [^\n]*\n<command>\n")
@@ -64,9 +65,9 @@ def first_divergence(leg: Leg, replayed: Iterable[Record], as_recorded: Callable
     `as_recorded` replaces paths and task ids of the replay with the recorded ones. If the leg was cut off, the replay
     may continue beyond its end.
     """
-    known, before = leg.records, leg.replies_before
-    started = _started_calls(known, before)
-    recorded = list(steps_of(known, started, before))
+    records, before = leg.records, leg.replies_before
+    started = _started_calls(records, before)
+    recorded = list(steps_of(records, started, before))
     last_reply = max((number for number, step in enumerate(recorded) if step.kind == "reply"), default=-1)
     for number, (one, other) in enumerate(zip_longest(recorded, steps_of(replayed, started, before))):
         if leg.is_cut and number > last_reply and one != other:
@@ -89,10 +90,10 @@ def first_tool_divergence(heads: Iterable[RecordedHead], today: Iterable[ToolSpe
     A tool is skipped, too, if only one of both has an argument that depends on the session: that of a workspace with
     intents, or those of a session with a sandbox.
     """
-    known = {spec.name: spec for spec in today}
+    by_name = {spec.name: spec for spec in today}
     for head in heads:
         for spec in head.specs:
-            other = known.get(spec.name)
+            other = by_name.get(spec.name)
             if other is None or _session_arguments(spec) != _session_arguments(other):
                 continue
             pairs = ((spec.description, other.description), (_canonical(spec.schema), _canonical(other.schema)))
@@ -107,15 +108,21 @@ def _session_arguments(spec: ToolSpec) -> set[str]:
 
 
 def difference(kind: str, where: str, recorded: str, replayed: str, request: int = 0) -> Divergence:
-    """The divergence between two texts: the first line that differs, in both."""
+    """The divergence between two texts: the first line that differs, in both, with secrets redacted."""
+    # Before lines are shortened: half a key would not be recognized any more.
+    recorded, replayed = _redacted(recorded), _redacted(replayed)
     lines = zip_longest(recorded.split("\n"), replayed.split("\n"))
     pairs = ((number, one, other) for number, (one, other) in enumerate(lines, start=1) if one != other)
-    number, one, other = next(pairs, (0, "", ""))
+    number, one, other = next(pairs, (0, "a secret", "another secret"))
     shared = _shared(one or "", other or "")
     place = f"{where}, line {number}, character {shared + 1}"
     return Divergence(
         kind=kind, where=place, recorded=_around(one, shared), replayed=_around(other, shared), request=request
     )
+
+
+def _redacted(text: str) -> str:
+    return Redactor()(text.encode(errors="surrogateescape")).decode(errors="surrogateescape")
 
 
 def _shared(one: str, other: str) -> int:
@@ -133,7 +140,7 @@ def _around(line: str | None, position: int) -> str:
 def _one_is_longer(one: Step | None, other: Step | None) -> Divergence:
     step = one or other
     assert step is not None
-    shown = repr(step.text[:SHOWN])
+    shown = repr(_redacted(step.text)[:SHOWN])
     sides = (shown, "(nothing)") if one is not None else ("(nothing)", shown)
     return Divergence(kind=step.kind, where=step.where, recorded=sides[0], replayed=sides[1], request=step.request)
 

@@ -67,10 +67,10 @@ def first_instruction_divergence(
     recorded: Iterable[str], today: Iterable[str], as_recorded: Callable[[str], str], request: int
 ) -> Divergence | None:
     """Compare the content of instruction files that are quoted both in the recording and today, each file once."""
-    known = {as_recorded(path): as_recorded(text) for path, text in _quoted(today).items()}
+    by_path = {as_recorded(path): as_recorded(text) for path, text in _quoted(today).items()}
     for path, text in _quoted(recorded).items():
-        if path in known and known[path] != text:
-            return difference("prompt", f"what {path} says", text, known[path], request)
+        if path in by_path and by_path[path] != text:
+            return difference("prompt", f"what {path} says", text, by_path[path], request)
     return None
 
 
@@ -83,20 +83,20 @@ def user_texts(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _quoted(texts: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    quoted: dict[str, str] = {}
     for text in texts:
         for _, path, content in _ELEMENT.findall(text):
-            found.setdefault(path, content)
-    return found
+            quoted.setdefault(path, content)
+    return quoted
 
 
 def _comparable(title: str, then: str, now: str) -> tuple[str, str]:
     if title == FILES:
         # The first checkpoint lacks ignored files and changes made before it, so one list may be longer. Only a
         # renamed file, which makes both lists differ, is a divergence.
-        known, found = _names(then), _names(now)
-        if MORE_FILES not in {line[:1] for line in known} and known - found and found - known:
-            return "\n".join(sorted(known - found)), "\n".join(sorted(found - known))
+        names_then, names_now = _names(then), _names(now)
+        if MORE_FILES not in {line[:1] for line in names_then} and names_then - names_now and names_now - names_then:
+            return "\n".join(sorted(names_then - names_now)), "\n".join(sorted(names_now - names_then))
         return "", ""
     return then, now
 
@@ -107,12 +107,12 @@ def _names(listing: str) -> set[str]:
 
 
 def _sections(details: str) -> Sections:
-    found: Sections = {}
+    sections: Sections = {}
     for block in SURROUNDINGS.findall(f"\n{details}"):
         inner = block.strip().removeprefix("<environment_details>").removesuffix("</environment_details>")
         parts = _HEADING.split(inner)[1:]
-        found.update((title, text.strip("\n")) for title, text in zip(parts[::2], parts[1::2], strict=True))
-    return found
+        sections.update((title, text.strip("\n")) for title, text in zip(parts[::2], parts[1::2], strict=True))
+    return sections
 
 
 def _wrong_times(records: Iterable[Record], request: int) -> Iterator[tuple[int, tuple[str, str]]]:

@@ -12,7 +12,8 @@ from robota.log.replay.branches import Jump
 from robota.protocol.asks.kinds import RESUMABLE_ASKS, RESUME_ASKS
 from robota.protocol.conversation import TextBlock, UserTurn
 
-TAKEN_UP: Final = "is taken up again now."
+# The second is what older versions wrote.
+TAKEN_UP: Final = ("ago and continues now.", "is taken up again now.")
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +25,7 @@ class Break(msgspec.Struct, frozen=True, kw_only=True):
 
 def breaks_in(payloads: Sequence[Payload | None], jumps: Sequence[Jump | None]) -> list[Break]:
     """All resumptions in order. `jumps` says for each record whether it is a rewind."""
-    found: list[Break] = []
+    breaks: list[Break] = []
     offers: set[int] = set()
     is_left = False
     tasks: dict[str, bool] = {}
@@ -35,14 +36,14 @@ def breaks_in(payloads: Sequence[Payload | None], jumps: Sequence[Jump | None]) 
             is_new = payload.message.ts not in offers
             offers.add(payload.message.ts)
             if is_new and (is_left or payload.message.ask in RESUMABLE_ASKS):
-                found.append(_break_at(number, payloads))
+                breaks.append(_break_at(number, payloads))
                 is_left = False
         elif isinstance(payload, TaskRecord):
             tasks.setdefault(payload.task_id, payload.parent_task_id is None)
             if is_left:
-                found.append(Break(first=number))
+                breaks.append(Break(first=number))
                 is_left = False
-    return found
+    return breaks
 
 
 def _is_left(end: EndRecord, tasks: Mapping[str, bool]) -> bool:
@@ -51,7 +52,10 @@ def _is_left(end: EndRecord, tasks: Mapping[str, bool]) -> bool:
 
 
 def _break_at(offer: int, payloads: Sequence[Payload | None]) -> Break:
-    """The resumption at this record. It is one by another process if that process began with it or told the model."""
+    """The resumption at this record.
+
+    It is one by another process if that process began with it, or said so to the model.
+    """
     begun = _last_start(payloads, offer)
     done = (isinstance(each, MessageRecord | TurnRecord | TaskRecord) for each in payloads[begun:offer])
     if begun > 0 and not any(done):
@@ -63,8 +67,8 @@ def _break_at(offer: int, payloads: Sequence[Payload | None]) -> Break:
             if not texts:
                 continue
             start = _last_start(payloads, number)
-            # A process that resumes its own task after a rewind tells the model the same.
-            if start > 0 and any(TAKEN_UP in text for text in texts):
+            # A process that resumes its own task after a rewind sends the model the same text.
+            if start > 0 and any(phrase in text for text in texts for phrase in TAKEN_UP):
                 return Break(first=start, by_another_process=True)
             break
     return Break(first=offer)

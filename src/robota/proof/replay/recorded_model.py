@@ -75,9 +75,9 @@ class ComparedModel:
             except ProviderFault as fault:
                 self.fault = fault
                 raise
-            wanted = _calls_of(_chunks(expected))
-            if decided != wanted:
-                self.found = difference("reply", f"the calls of reply {number}", wanted, decided, number)
+            expected_calls = _calls_of(_chunks(expected))
+            if decided != expected_calls:
+                self.found = difference("reply", f"the calls of reply {number}", expected_calls, decided, number)
                 raise ProviderFault(FaultKind.SCRIPT, f"{self._model} decides otherwise.")
         async for batch in self._recorded.stream(request):
             yield batch

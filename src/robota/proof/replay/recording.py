@@ -102,7 +102,7 @@ class Leg(msgspec.Struct, kw_only=True):
     is_cut: bool = False
 
     def turns_before(self, replies: int) -> int:
-        """The number of model turns in the session after so many replies of this leg."""
+        """The number of model turns in the session after this number of replies in this leg."""
         return self.replies_before + sum(not (each.fault or each.is_summary) for each in self.replies[:replies])
 
 

@@ -49,6 +49,7 @@ from robota.protocol.conversation import AssistantTurn, ImageBlock, TextBlock, T
 from robota.protocol.message import Message
 from robota.protocol.state import is_request_row
 from robota.providers.chunks import ToolSpec
+from robota.tools.task.present_plan import TOOL as PLANNER
 
 INTERRUPTED: Final = "[interrupted by the user]"
 COMPLETION: Final = "completion_result"
@@ -197,6 +198,8 @@ class _RecordingFold:
             request=recording.replies,
         )
         recording.heads.append(head)
+        # Plans are offered only where a user attends.
+        recording.is_attended = recording.is_attended or any(spec.name == PLANNER.name for spec in head.specs)
         recording.context_window = recording.context_window or record.context_window
         recording.input_room = recording.input_room or record.input_room
         recording.condense_at = recording.condense_at or record.condense_at
@@ -330,7 +333,7 @@ class _RecordingFold:
         if self._is_command and RAN_THEMSELVES.match(user_text(turn)):
             self._leg.records.pop()
             if self._leg.replies:
-                self._not_repeated("the person ran a command themselves")
+                self._not_repeated("the user ran a command themselves")
             if self._text_answer is not None:
                 del self._leg.answers[self._text_answer]
             self._is_command, self._text_answer = False, None
@@ -351,10 +354,10 @@ class _RecordingFold:
 
     def _note_blocked_stop(self, task: str, turn: UserTurn) -> None:
         """A turn after a final reply that has only a reminder comes from a stop hook that made the model continue."""
-        if task in self._finished and (found := ONLY_REMINDER.fullmatch(user_text(turn))):
+        if task in self._finished and (reminder := ONLY_REMINDER.fullmatch(user_text(turn))):
             self._finished.discard(task)
-            if RESUMPTION not in found[1]:
-                self._leg.blocked_stops[len(self._leg.replies)] = found[1]
+            if RESUMPTION not in reminder[1]:
+                self._leg.blocked_stops[len(self._leg.replies)] = reminder[1]
 
     def _typed(self, task: str, text: str) -> str:
         """The typed part of a text. A prompt that ran as a subtask is followed by the result of that subtask."""
@@ -396,7 +399,7 @@ class _RecordingFold:
         match payload:
             case ToolStartRecord() if payload.call_id in self._calls_by_id:
                 if payload.call_id not in self._leg_calls:
-                    self._not_repeated("a call was made again after somebody went back to before its result")
+                    self._not_repeated("a call was made again after a rewind to before its result")
                 call = self._calls_by_id[payload.call_id]
                 call.input, call.is_changed = payload.input, call.is_changed or payload.is_changed
             case ToolEndRecord() if payload.call_id in self._calls_by_id:

@@ -48,7 +48,7 @@ class ReplayFiles:
     def before(self, call: RunCall) -> None:
         """See `ReplayPlace.before`."""
         if call.before:
-            self._make(call.before, call.paths)
+            self._write_checkpoint(call.before, call.paths)
         for path in call.paths if self.files is not None else ():
             with suppress(FileProblem):
                 assert self.files is not None
@@ -63,7 +63,7 @@ class ReplayFiles:
     def take_over(self, call: RunCall) -> None:
         """See `ReplayPlace.take_over`."""
         if call.before and call.after and call.before != call.after:
-            self._make(call.after, call.paths)
+            self._write_checkpoint(call.after, call.paths)
 
     def compare(self, call: RunCall, *, everything: bool) -> None:
         """See `ReplayPlace.compare`."""
@@ -94,14 +94,14 @@ class ReplayFiles:
             return None  # secrets are redacted in logs, and so in files written from recorded inputs
         return difference("files", where, then.decode("utf-8", "replace"), now.decode("utf-8", "replace"))
 
-    def _make(self, checkpoint: str, named: tuple[str, ...]) -> None:
+    def _write_checkpoint(self, checkpoint: str, named: tuple[str, ...]) -> None:
         """Write the files of a checkpoint that differ from those in the replay workspace."""
         recorded, now = self._states(checkpoint), self._now(named)
         other = {path: recorded.get(path) for path in {*recorded, *now} if recorded.get(path) != now.get(path)}
         with self._original.opened() as store:
             contents = store.contents(sorted({file.content for file in other.values() if file is not None}))
         for path, file in sorted(other.items(), key=lambda item: (item[1] is not None, item[0])):
-            _put(self._scratch.workspace / path, file, contents)
+            _write_file(self._scratch.workspace / path, file, contents)
 
     def _states(self, checkpoint: str) -> FileStates:
         with self._original.opened() as store:
@@ -112,7 +112,7 @@ class ReplayFiles:
             return store.files(store.capture(named).id)
 
 
-def _put(path: Path, file: CheckpointFile | None, contents: Mapping[str, bytes]) -> None:
+def _write_file(path: Path, file: CheckpointFile | None, contents: Mapping[str, bytes]) -> None:
     """Write one file. No parent can be a symlink: in a checkpoint a path is either a link or a directory."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)

@@ -1,5 +1,6 @@
 """Tools that return the recorded results of calls, or run again in the replay workspace."""
 
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -60,13 +61,11 @@ class ReplayManner(msgspec.Struct, frozen=True, kw_only=True):
     """How calls are replayed.
 
     Tools in `talking` only change the state of the task, so they run again. With `is_live` every installed tool runs
-    that stays in the sandbox and needs no network. `whole` returns the full text of a shortened result.
-    `counts_mistakes`: mistakes of the model are counted. Tools in `delegating` start a subtask if they did so in the
-    recording.
+    that stays in the sandbox and needs no network. `counts_mistakes`: mistakes of the model are counted. Tools in
+    `delegating` start a subtask if they did so in the recording.
     """
 
     talking: frozenset[str]
-    whole: Callable[[str], str]
     is_live: bool = False
     counts_mistakes: bool = False
     delegating: frozenset[str] = frozenset()
@@ -91,10 +90,10 @@ class ReplayedTools:
         self._manner = manner
         self._calls = calls
         self._place = place
-        known = {tool.name for tool in tools}
+        names = {tool.name for tool in tools}
         called = {call.tool for each in calls.values() for call in each if call.input is not None}
-        unheard_of = called - known - {spec.name for spec in specs}
-        missing = [spec for spec in specs if spec.name not in known]
+        unheard_of = called - names - {spec.name for spec in specs}
+        missing = [spec for spec in specs if spec.name not in names]
         missing += [ToolSpec(name=name, description="", schema={}) for name in sorted(unheard_of)]
         self.all: Sequence[AnyTool] = tuple(map(self._replayed, (*tools, *map(_stand_in, missing))))
         self.names: Sequence[str] = tuple(tool.name for tool in self.all)
@@ -128,6 +127,8 @@ class ReplayedTools:
             narrowed=None if tool.narrowed is None else lambda params: _effects(tool, params),
             redirect=None,
             timeout_s=tool.timeout_s if self._manner.is_live else None,
+            # A recorded result is as long as the version that recorded it allowed.
+            max_result=tool.max_result if self._manner.is_live or tool.name in self._manner.talking else sys.maxsize,
         )
 
     async def _prepared(self, tool: AnyTool, params: Any, context: ToolContext, call: RunCall) -> Prepared:
@@ -180,7 +181,7 @@ class ReplayedTools:
         result = call.result
         if result is None:
             return ToolResult(content="(the recording does not say what came of it)", is_error=True)
-        return ToolResult(content=self._manner.whole(result.content), is_error=result.is_error, images=result.images)
+        return ToolResult(content=result.content, is_error=result.is_error, images=result.images)
 
 
 class RecordedChanges:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -18,15 +17,13 @@ from robota.config.profiles.profile import Profile
 from robota.config.settings.schema import Completion
 from robota.contracts.hook import SessionHooks
 from robota.contracts.knowledge import InstructionService
-from robota.contracts.tool import ToolGroup
-from robota.engine.calls.executor import RESULT_CHARACTERS
+from robota.contracts.tool import AnyTool, ToolGroup, ToolRole
 from robota.engine.model.recorded_prompt import own_prompts
 from robota.engine.runtime.services import SessionServices
 from robota.engine.session.session import Session
 from robota.log.artifacts import ARTIFACTS_NAME, read_artifact
 from robota.log.chain.reader import LOG_NAME, load
 from robota.log.chain.writer import Clock, SessionLog
-from robota.log.errors import ArtifactMissing
 from robota.log.kinds.session import OriginRecord
 from robota.log.record import Record, payload_of
 from robota.log.store import PROJECT_DIRECTORY, SESSIONS
@@ -44,10 +41,17 @@ from robota.proof.replay.environment import (
     first_instruction_divergence,
     user_texts,
 )
-from robota.proof.replay.recorded_hooks import RecordedContext, RecordedHooks, RecordedKnowledge
 from robota.proof.replay.recorded_model import ComparedModel, RecordedModel
-from robota.proof.replay.recorded_person import RecordedPerson
-from robota.proof.replay.recorded_services import AllowsRecordedCalls, RecordedModes, RecordedSystemPrompt
+from robota.proof.replay.recorded_services import (
+    AllowsRecordedCalls,
+    RecordedAgents,
+    RecordedContext,
+    RecordedHooks,
+    RecordedKnowledge,
+    RecordedModes,
+    RecordedSystemPrompt,
+)
+from robota.proof.replay.recorded_user import RecordedUser
 from robota.proof.replay.recording import Leg, NotRepeated, NotReplayable, RecordedReply, Recording
 from robota.proof.replay.recording_fold import recording_of
 from robota.proof.replay.replay_files import ReplayFiles
@@ -66,7 +70,6 @@ from robota.workspace.sandbox.session_sandbox import SessionSandbox
 SCRATCH: Final = "robota-replay-"
 # How long to wait for the next event. Replies and results come from the log, so a longer silence is a hang.
 EVENT_TIMEOUT_S: Final = 60.0
-FULL_RESULT_REFERENCE: Final = re.compile(r"the whole result is kept as ([0-9a-f]+) …\]")
 RECORDED_PROFILE: Final = Profile(type="scripted", name="recording", model="recorded", options={"turns": []})
 
 
@@ -176,11 +179,11 @@ class _Replay:
         self._now = 0
         self._replies_given = 0
         self._leg = recording.legs[0]
-        self._model = RecordedModel((), self._at)
+        self._model = RecordedModel((), self._play_at)
         self._environment = RecordedEnvironment(self._leg, lambda: self._model.replies_given)
         self._compared: ComparedModel | None = None
         self._files: ReplayFiles | None = None
-        self._person: RecordedPerson | None = None
+        self._user: RecordedUser | None = None
         self._head_divergence: Divergence | None = None
         self._notes: list[str] = []
 
@@ -213,7 +216,7 @@ class _Replay:
         self._own_env["ROBOTA_HOME"] = str(self._workspace.parent / f"home-{leg.first}")
         if self._files is None:
             _create_empty_files(self._workspace, leg)
-        self._leg, self._model = leg, RecordedModel(leg.replies, self._at)
+        self._leg, self._model = leg, RecordedModel(leg.replies, self._play_at)
         self._environment = RecordedEnvironment(leg, lambda: self._model.replies_given)
         opened = self._host.open_session(
             self._launch(leg), self._own_env, now_ms=lambda: self._now, replace_services=self._with_recorded_services
@@ -224,13 +227,13 @@ class _Replay:
                 self._files.files = opened.services.files
             is_live = self._options.live_tools or self._options.live_model is not None
             timeout_s = None if is_live else EVENT_TIMEOUT_S
-            person = self._person = RecordedPerson(opened.session, leg, lambda: self._model.replies_given, timeout_s)
+            user = self._user = RecordedUser(opened.session, leg, lambda: self._model.replies_given, timeout_s)
             await self._resume(opened, leg)
-            await person.drive()
+            await user.drive()
         finally:
             await opened.close()
         self._replies_given += sum(reply.fault is None for reply in leg.replies[: self._model.replies_given])
-        return self._compare(opened, leg, person.trouble)
+        return self._compare(opened, leg, user.trouble)
 
     async def _resume(self, opened: OpenedSession, leg: Leg) -> None:
         if leg.by_another_process:
@@ -239,16 +242,16 @@ class _Replay:
             await opened.session.offer_resumption()
             await asyncio.sleep(0)  # lets the resumed task ask its question
 
-    async def _at(self, number: int, reply: RecordedReply) -> None:
+    async def _play_at(self, number: int, reply: RecordedReply) -> None:
         """Set the clock to the recorded request and send messages that were queued during the reply."""
         self._now = max(self._now, reply.ts)
-        if self._person is not None:
-            await self._person.give_orders(number, QueueMessage)
+        if self._user is not None:
+            await self._user.give_orders(number, QueueMessage)
 
     async def _on_call(self) -> None:
         """Condense where the user did; the engine does so while calls run, not during a reply."""
-        if self._person is not None:
-            await self._person.give_orders(self._model.replies_given - 1, CondenseContext)
+        if self._user is not None:
+            await self._user.give_orders(self._model.replies_given - 1, CondenseContext)
 
     def _launch(self, leg: Leg) -> LaunchOptions:
         header = self._recording.header
@@ -306,15 +309,14 @@ class _Replay:
         info = msgspec.structs.replace(services.model.info, context_window=window, max_output_tokens=reserved)
         self._compare_heads(services)
         manner = ReplayManner(
-            talking=frozenset(tool.name for tool in builtin_tools() if tool.group is ToolGroup.TASK),
-            whole=self._full_result,
+            talking=frozenset(tool.name for tool in builtin_tools() if _talks(tool)),
             is_live=self._options.live_tools,
             counts_mistakes=recording.counts_mistakes,
             delegating=frozenset({new_task.TOOL.name, skill.TOOL.name}),
         )
         offered = {spec.name for spec in recording.specs}
-        known = (*services.tools.all, *([skill.TOOL] if skill.TOOL.name in offered else []))
-        here = {tool.name: tool for tool in known}
+        recorded_tools = (*services.tools.all, *([skill.TOOL] if skill.TOOL.name in offered else []))
+        here = {tool.name: tool for tool in recorded_tools}
         tools = ReplayedTools(tuple(here.values()), recording.specs, self._leg.calls, self._files, manner)
         return msgspec.structs.replace(
             services,
@@ -332,39 +334,29 @@ class _Replay:
             prompts=None,
             instructions=RecordedSystemPrompt(recording.systems, self._host.instructions(self._workspace)),
             memory=None,
+            agents=RecordedAgents(services.agents),
             mentions=None,
             rewind=None,
             replay_environment=self._environment,
         )
 
-    def _full_result(self, content: str) -> str:
-        """The whole of a result that was shortened for the model; the shortened text names the stored artifact."""
-        reference = FULL_RESULT_REFERENCE.search(content) if len(content) > RESULT_CHARACTERS else None
-        if reference is None:
-            return content
-        try:
-            whole = read_artifact(self._options.directory / ARTIFACTS_NAME, reference[1])
-        except ArtifactMissing:
-            return content
-        return whole.decode("utf-8", "surrogateescape")
-
     def _compare_heads(self, services: SessionServices) -> None:
         """Compare tools, system prompt and instruction files with today's."""
         recording = self._recording
-        found = [first_tool_divergence(recording.heads, services.tools.specs)]
+        divergences = [first_tool_divergence(recording.heads, services.tools.specs)]
         for head in recording.heads:
             role = services.modes.roles.get(head.mode) if self._options.is_own else None
             pair = own_prompts(head.system, role)
             if pair is None:
                 self._note("The system prompt was not Robota's own, so it is not compared.")
             elif pair.recorded != pair.today:
-                found.append(difference("prompt", "the system prompt", pair.recorded, pair.today, head.request))
+                divergences.append(difference("prompt", "the system prompt", pair.recorded, pair.today, head.request))
         if self._files is not None and self._leg.first == 0 and recording.heads:
             head = recording.heads[0]
             today = self._host.instructions(self._workspace).prompt_section(head.mode)
             covered = Redactor()(today.encode()).decode()  # as logs have it
-            found.append(first_instruction_divergence([head.system], [covered], self._in_recording, head.request))
-        self._head_divergence = _first([each for each in found if each is not None])
+            divergences.append(first_instruction_divergence([head.system], [covered], self._in_recording, head.request))
+        self._head_divergence = _first([each for each in divergences if each is not None])
 
     def _in_recording(self, text: str) -> str:
         return text.replace(str(self._workspace), self._recording.header.cwd)
@@ -414,6 +406,11 @@ async def _make_repository(workspace: Path, env: Mapping[str, str]) -> None:
     """Make an empty repository, so that code that looks for the top of the repository finds the workspace."""
     with suppress(GitError):
         await (await open_git(workspace, env)).run("init", "-q")
+
+
+def _talks(tool: AnyTool) -> bool:
+    """Whether a call only talks to the engine. What agents did is recorded; no agent is started again."""
+    return tool.group is ToolGroup.TASK and tool.role is not ToolRole.AGENTS
 
 
 def _create_empty_files(workspace: Path, leg: Leg) -> None:

@@ -1,9 +1,21 @@
 """The asks of the engine: one type for each kind of question."""
 
+import re
 from enum import StrEnum
+from typing import Any, Final
 
-from robota.protocol.views import View
+import msgspec
+
+from robota.protocol.views import DiffView, View
 from robota.protocol.wire import Value
+
+DIGEST: Final = re.compile(r"\)#[0-9a-f]+$")
+EDITED_PLAN: Final = "Edited plan:"
+
+
+def without_digest(rule: str) -> str:
+    """A rule as users read it; the digest stands for the files that it depends on."""
+    return DIGEST.sub(")", rule)
 
 
 class AskDetails(Value, frozen=True, kw_only=True, tag_field="kind"):
@@ -25,12 +37,18 @@ class OfferedRules(Value, frozen=True, kw_only=True, omit_defaults=False):
     rules: tuple[str, ...]
     covers: str
 
+    @property
+    def shown(self) -> str:
+        """The rules for a reader, without their digests: what these stand for is in `covers`."""
+        return " ".join(map(without_digest, self.rules))
+
 
 class ApprovalVerdict(Value, frozen=True, kw_only=True, omit_defaults=False):
     """Why a call needs approval.
 
     `rule` is the rule that requires it, if one does; a shell command has `parts`; `suggestions` begin with the
-    narrowest; `warnings` are about invisible characters in the text.
+    narrowest, and if there are none, `no_rule` says why, as words to follow a colon; `warnings` are about invisible
+    characters in the text. `changed` is how files differ from those with which the user allowed the same command.
     """
 
     reason: str = ""
@@ -38,6 +56,8 @@ class ApprovalVerdict(Value, frozen=True, kw_only=True, omit_defaults=False):
     parts: tuple[JudgedPart, ...] = ()
     suggestions: tuple[OfferedRules, ...] = ()
     warnings: tuple[str, ...] = ()
+    no_rule: str = ""
+    changed: tuple[DiffView, ...] = ()
 
 
 class EditableField(Value, frozen=True, kw_only=True):
@@ -47,10 +67,34 @@ class EditableField(Value, frozen=True, kw_only=True):
     text: str
 
 
+class ApprovalSubject(Value, frozen=True, kw_only=True, tag_field="kind"):
+    """The base of what an approval is about; `kind` names which one it is on the wire."""
+
+
+class CallSubject(ApprovalSubject, frozen=True, kw_only=True, tag="call"):
+    """A call: as the model wrote it or, if `tool` is given, this one, which a hook or a second try has made of it."""
+
+    tool: str = ""
+    input: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class UnseenLines(ApprovalSubject, frozen=True, kw_only=True, tag="unseen"):
+    """The lines of a call that were too many to show; the call itself has been approved."""
+
+    lines: int
+
+
+class FilesLeftBehind(ApprovalSubject, frozen=True, kw_only=True, tag="files"):
+    """Files that a command has left behind, which other programs obey: may they stay?"""
+
+    paths: tuple[str, ...]
+
+
 class ApprovalAsk(AskDetails, frozen=True, kw_only=True, tag="approval"):
     """May this call run? `choosable_hunks` is how many hunks of the diff in `view` can be approved one by one."""
 
     title: str
+    subject: CallSubject | UnseenLines | FilesLeftBehind = CallSubject()
     view: View | None = None
     verdict: ApprovalVerdict = ApprovalVerdict()
     editable: EditableField | None = None
@@ -65,10 +109,11 @@ class SuggestedAnswer(Value, frozen=True, kw_only=True):
 
 
 class QuestionAsk(AskDetails, frozen=True, kw_only=True, tag="question"):
-    """A question of the model."""
+    """A question of the model. After `default_after_s` seconds without an answer, the first suggestion is taken."""
 
     question: str
     suggestions: tuple[SuggestedAnswer, ...] = ()
+    default_after_s: float | None = None
 
 
 class ElicitationAsk(QuestionAsk, frozen=True, kw_only=True, tag="elicitation"):
@@ -84,8 +129,17 @@ class ElicitationAsk(QuestionAsk, frozen=True, kw_only=True, tag="elicitation"):
     is_required: bool = True
 
 
+class PlanAsk(QuestionAsk, frozen=True, kw_only=True, tag="plan"):
+    """May the plan, which the model has presented in Markdown, be carried out? The suggestions accept it.
+
+    An answer that begins with `EDITED_PLAN` replaces the plan, which is then asked about; any other sends it back.
+    """
+
+    plan: str
+
+
 class LimitKind(StrEnum):
-    """What is limited."""
+    """The kind of limit."""
 
     REQUESTS = "requests"
     COST = "cost"
@@ -138,4 +192,14 @@ class ResumeAsk(AskDetails, frozen=True, kw_only=True, tag="resume"):
     is_completed: bool = False
 
 
-Ask = ApprovalAsk | QuestionAsk | ElicitationAsk | LimitAsk | MistakesAsk | FailureAsk | CompletionAsk | ResumeAsk
+Ask = (
+    ApprovalAsk
+    | QuestionAsk
+    | ElicitationAsk
+    | PlanAsk
+    | LimitAsk
+    | MistakesAsk
+    | FailureAsk
+    | CompletionAsk
+    | ResumeAsk
+)

@@ -18,6 +18,8 @@ NON_BLOCKING_ASKS: Final = frozenset({"command_output"})
 RESUME_ASKS: Final = frozenset({"resume_task", "resume_completed_task"})
 # While one of these is open the task does nothing, so a new task may replace it.
 NOTHING_TO_DO_ASKS: Final = IDLE_ASKS | RESUMABLE_ASKS
+# These wait for the next prompt, not for an answer.
+AT_REST_ASKS: Final = frozenset({"completion_result", "resume_completed_task"})
 
 KNOWN_ASKS: Final = INTERACTIVE_ASKS | IDLE_ASKS | RESUMABLE_ASKS | NON_BLOCKING_ASKS
 
@@ -26,5 +28,5 @@ APPROVAL_ASKS: Final = INTERACTIVE_ASKS - {"followup"}
 
 
 def is_non_blocking_ask(ask: str | None) -> bool:
-    """The agent goes on whether or not anybody answers."""
+    """The agent continues whether or not there is an answer."""
     return ask in NON_BLOCKING_ASKS

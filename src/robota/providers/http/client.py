@@ -207,5 +207,5 @@ async def _refused(response: httpx2.Response) -> ProviderFault:
 def _address(url: str) -> SplitResult:
     parts = urlsplit(url)
     if parts.port == 0:
-        raise ValueError("port 0 is no address")
+        raise ValueError("port 0 cannot be connected to")
     return parts

@@ -3,9 +3,10 @@
 from typing import Any, Final, Literal
 
 from robota.config.profiles.profile import Profile
+from robota.config.settings.schema import Effort
 from robota.providers.catalogue import ModelFacts
 from robota.providers.chunks import Provider
-from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
+from robota.providers.definition import ModelInfo, OfferedModel, Probed, ProviderDefinition, SetupStep, catalogued
 from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire.anthropic.body import DEFAULT_MAX_TOKENS, AnthropicBody
 from robota.providers.wire.anthropic.reply import anthropic_reply
@@ -37,7 +38,7 @@ def create(profile: Profile) -> Provider:
     )
 
 
-async def list_models(profile: Profile) -> list[str]:
+async def list_models(profile: Profile) -> list[OfferedModel]:
     """The models that the server offers."""
     return await offered_models(
         profile, f"{_base(profile)}/models?limit=1000", _headers(profile, options_of(profile, AnthropicOptions))
@@ -105,4 +106,9 @@ DEFINITION = ProviderDefinition(
     probe_profile=probe,
     list_models=list_models,
     model_info=model_info,
+    efforts={
+        Effort.LOW: {"thinkingBudget": 4_096},
+        Effort.MEDIUM: {"thinkingBudget": 12_288},
+        Effort.HIGH: {"thinkingBudget": 24_576},
+    },
 )

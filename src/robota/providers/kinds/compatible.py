@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from robota.providers.definition import CostSource, ProviderDefinition, SetupStep
-from robota.providers.kinds.openai_compatible import chat_client, list_models, model_info, probe
+from robota.providers.kinds.openai_compatible import REASONING_EFFORTS, chat_client, list_models, model_info, probe
 
 # By default, local servers give a model a far smaller window than it supports.
 LOCAL_WINDOW = 32_768
@@ -32,6 +32,7 @@ def hosted(
         probe_profile=probe,
         list_models=list_models,
         model_info=model_info,
+        efforts=REASONING_EFFORTS,
     )
 
 
@@ -50,6 +51,7 @@ def on_this_machine(*, type: str, name: str, description: str, url: str) -> Prov
         probe_profile=probe,
         list_models=list_models,
         model_info=model_info,
+        efforts=REASONING_EFFORTS,
         local_address=url,
         cost_source=CostSource.FREE,
     )

@@ -7,9 +7,10 @@ from urllib.parse import quote
 import msgspec
 
 from robota.config.profiles.profile import Profile
+from robota.config.settings.schema import Effort
 from robota.providers.catalogue import ModelFacts, entry_of
 from robota.providers.chunks import Provider
-from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
+from robota.providers.definition import ModelInfo, OfferedModel, Probed, ProviderDefinition, SetupStep, catalogued
 from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire.client import WireClient, offered_models, probe_model
 from robota.providers.wire.gemini.body import GeminiBody
@@ -47,7 +48,7 @@ def create(profile: Profile) -> Provider:
     )
 
 
-async def list_models(profile: Profile) -> list[str]:
+async def list_models(profile: Profile) -> list[OfferedModel]:
     """The models that the server offers."""
     return await offered_models(
         profile, f"{_models_url(profile)}?pageSize=1000", _headers(profile, options_of(profile, GeminiOptions))
@@ -120,4 +121,9 @@ DEFINITION = ProviderDefinition(
     probe_profile=probe,
     list_models=list_models,
     model_info=model_info,
+    efforts={
+        Effort.LOW: {"thinkingBudget": 1_024},
+        Effort.MEDIUM: {"thinkingBudget": 8_192},
+        Effort.HIGH: {"thinkingBudget": 24_576},
+    },
 )

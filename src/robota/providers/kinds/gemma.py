@@ -96,7 +96,7 @@ DEFINITION = msgspec.structs.replace(
     LMSTUDIO,
     type="gemma",
     display_name="Gemma",
-    description="Gemma models in LM Studio or the like: thoughts are told from the answer, calls in the text are run.",
+    description="Gemma models in LM Studio or the like: separates thoughts, and runs calls in the text.",
     create_provider=Gemma,
     local_address=None,
 )

@@ -8,8 +8,8 @@ import msgspec
 from robota.config.profiles.profile import Profile
 from robota.providers.catalogue import ModelFacts, entry_of
 from robota.providers.chunks import Provider
-from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
-from robota.providers.kinds.openai_compatible import chat_client
+from robota.providers.definition import ModelInfo, OfferedModel, Probed, ProviderDefinition, SetupStep, catalogued
+from robota.providers.kinds.openai_compatible import REASONING_EFFORTS, chat_client
 from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire.client import WireClient, offered_models, probe_model
 from robota.providers.wire.responses.body import ResponsesBody
@@ -47,7 +47,7 @@ def create(profile: Profile) -> Provider:
     )
 
 
-async def list_models(profile: Profile) -> list[str]:
+async def list_models(profile: Profile) -> list[OfferedModel]:
     """The models that the server offers."""
     return await offered_models(
         profile, f"{_base(profile)}/models", _headers(profile, options_of(profile, OpenAiOptions))
@@ -113,4 +113,5 @@ DEFINITION = ProviderDefinition(
     probe_profile=probe,
     list_models=list_models,
     model_info=model_info,
+    efforts=REASONING_EFFORTS,
 )

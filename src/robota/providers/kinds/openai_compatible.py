@@ -1,12 +1,13 @@
 """The provider type `openai-compatible`: any server that speaks Chat Completions."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from robota.config.profiles.profile import Profile
-from robota.providers.definition import ModelInfo, Probed, ProviderDefinition, SetupStep, catalogued
+from robota.config.settings.schema import Effort
+from robota.providers.definition import ModelInfo, OfferedModel, Probed, ProviderDefinition, SetupStep, catalogued
 from robota.providers.fault import ProviderFault
 from robota.providers.profile_options import ServerOptions, options_of
 from robota.providers.wire.chat.body import ChatBody, ChatQuirks
@@ -18,6 +19,11 @@ from robota.text.counted import counted
 LISTS_NOTHING: Final = frozenset({404, 405, 501})
 
 
+REASONING_EFFORTS: Final = {
+    effort: {"reasoningEffort": effort.value} for effort in (Effort.LOW, Effort.MEDIUM, Effort.HIGH)
+}
+
+
 class ChatOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
     """The `options` of a profile in addition to `ChatQuirks`.
 
@@ -26,6 +32,12 @@ class ChatOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
     """
 
     send_max_output: bool = False
+    reasoning_effort: str | None = None
+
+    @property
+    def added(self) -> dict[str, Any]:
+        """Fields that are added to the body of every request."""
+        return self.body if self.reasoning_effort is None else {"reasoning_effort": self.reasoning_effort, **self.body}
 
 
 def chat_client(profile: Profile) -> WireClient:
@@ -35,7 +47,7 @@ def chat_client(profile: Profile) -> WireClient:
         profile,
         headers={**_headers(profile), **options.headers},
         url=f"{_base(profile)}/chat/completions",
-        body=ChatBody(options.body, options_of(profile, ChatQuirks)),
+        body=ChatBody(options.added, options_of(profile, ChatQuirks)),
         new_reply=chat_reply,
     )
 
@@ -43,7 +55,7 @@ def chat_client(profile: Profile) -> WireClient:
 async def probe(profile: Profile) -> Probed:
     """Ask the server for its models or, if it lists none, the model for a one-word reply."""
     try:
-        names = await list_models(profile)
+        names = [model.name for model in await list_models(profile)]
     except ProviderFault as fault:
         if fault.status not in LISTS_NOTHING:
             raise
@@ -65,7 +77,7 @@ async def _say_a_word(profile: Profile) -> None:
     await post_once(profile, f"{_base(profile)}/chat/completions", headers, msgspec.json.encode(request))
 
 
-async def list_models(profile: Profile) -> list[str]:
+async def list_models(profile: Profile) -> list[OfferedModel]:
     """The models a server offers, in its order."""
     headers = {**_headers(profile), **options_of(profile, ChatOptions).headers}
     return await offered_models(profile, f"{_base(profile)}/models", headers)
@@ -102,4 +114,5 @@ DEFINITION = ProviderDefinition(
     probe_profile=probe,
     list_models=list_models,
     model_info=model_info,
+    efforts=REASONING_EFFORTS,
 )

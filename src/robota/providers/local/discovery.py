@@ -42,4 +42,4 @@ async def _ask(type: str, base_url: str, timeout_s: float) -> FoundServer | None
         models = await list_models(Profile(type=type, base_url=base_url, timeout=timeout_s))
     except ProviderFault:
         return None
-    return FoundServer(type=type, base_url=base_url, models=tuple(models))
+    return FoundServer(type=type, base_url=base_url, models=tuple(model.name for model in models))

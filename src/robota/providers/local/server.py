@@ -21,9 +21,9 @@ def missing_packages() -> list[str]:
 
 
 class LocalServer:
-    """Loading takes about a second and blocks; so make it in a thread. It listens until `close`.
+    """Loading blocks for about a second, so create it in a thread. It listens until `close`.
 
-    The key keeps other people who are logged in on this machine from using it.
+    The key keeps other users of this machine from using it.
     """
 
     def __init__(self) -> None:

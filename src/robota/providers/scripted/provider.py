@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -48,7 +48,7 @@ class ScriptedModel:
     def __init__(self, profile: Profile) -> None:
         self._options = profile.options
         self._turns: Sequence[ScriptedTurn] | None = None
-        self._played = 0
+        self._played: dict[str | None, int] = {}  # by the task that the turns are for
         self._requests = 0
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[Chunk]]:
@@ -72,11 +72,11 @@ class ScriptedModel:
         """Nothing is open."""
 
     def _turn_for(self, request: ModelRequest) -> ScriptedTurn:
-        before = self._played
+        before = dict(self._played)
         try:
-            turn = self._next()
+            turn = self._next(request)
             if turn.expect is not None:
-                _check(turn.expect, request, self._played)
+                _check(turn.expect, request, self._played[turn.task])
         except ProviderFault:
             if "otherwise" not in self._options:
                 raise
@@ -84,16 +84,21 @@ class ScriptedModel:
             return script_of([self._options["otherwise"]], "options.otherwise")[0]
         return turn
 
-    def _next(self) -> ScriptedTurn:
+    def _next(self, request: ModelRequest) -> ScriptedTurn:
         if self._turns is None:
             self._turns = _load(self._options.get("script"), self._options.get("turns"))
-        if self._played >= len(self._turns):
+        first = _user_text(request.turns)
+        named = {turn.task for turn in self._turns if turn.task is not None}
+        task = next((text for text in sorted(named) if text in first), None)
+        own, played = [turn for turn in self._turns if turn.task == task], self._played.get(task, 0)
+        if played >= len(own):
+            about = "" if task is None else f" for the task {task!r}"
             raise script_fault(
-                f"the script has ended: it holds {len(self._turns)} turns and request {self._played + 1} came. "
+                f"the script has ended: it holds {len(own)} turns{about} and request {played + 1} came. "
                 "Add a turn to the script, or make the task end earlier."
             )
-        self._played += 1
-        return self._turns[self._played - 1]
+        self._played[task] = played + 1
+        return own[played]
 
 
 def _load(script: object, turns: object) -> Sequence[ScriptedTurn]:
@@ -142,7 +147,7 @@ def _fault(fault: ScriptedFault) -> ProviderFault:
 
 def _check(expect: Expect, request: ModelRequest, number: int) -> None:
     results = _last_results(request.turns)
-    user_text = _newest_user_text(request.turns)
+    user_text = _user_text(reversed(request.turns))
     output = "\n".join(result.content for result in results)
     offered = [tool.name for tool in request.tools]
     if expect.user is not None and not _matches(expect.user, user_text):
@@ -171,8 +176,9 @@ def _matches(pattern: str, text: str) -> bool:
     return pattern in text
 
 
-def _newest_user_text(turns: Sequence[Turn]) -> str:
-    for turn in reversed(turns):
+def _user_text(turns: Iterable[Turn]) -> str:
+    """The first of these user turns that has a text."""
+    for turn in turns:
         if isinstance(turn, UserTurn):
             text = "\n".join(block.text for block in turn.content if isinstance(block, TextBlock))
             if text:

@@ -61,8 +61,12 @@ class ScriptedFault(_Part, frozen=True, kw_only=True):
 
 
 class ScriptedTurn(_Part, frozen=True, kw_only=True):
-    """One reply. With `repeat` it is given that many times, and `{n}` in its strings counts from 1."""
+    """One reply. With `repeat` it is given that many times, and `{n}` in its strings counts from 1.
 
+    With `task`, it is only for conversations whose first message contains this text, such as that of an agent.
+    """
+
+    task: str | None = None
     expect: Expect | None = None
     reasoning: str | None = None
     text: str | None = None

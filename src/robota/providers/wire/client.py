@@ -10,7 +10,7 @@ import msgspec
 
 from robota.config.profiles.profile import Profile
 from robota.providers.chunks import Chunk, ModelRequest
-from robota.providers.definition import Probed
+from robota.providers.definition import OfferedModel, Probed
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.wire.reply import WireReply
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # A server that only sends pings may take this many times the idle timeout.
 PINGS_FACTOR: Final = 4
+MAX_WINDOW: Final = 1_000_000_000  # a larger one is a mistake of the server
 
 
 class BodyEncoder(Protocol):
@@ -106,19 +107,26 @@ def _only_pings(seconds: float) -> ProviderFault:
     return ProviderFault(FaultKind.STREAM_CUT, text, reason=f"nothing of the reply came for {seconds:g} s")
 
 
-class _Named(msgspec.Struct, frozen=True):
-    id: str = ""
-    name: str = ""
+# The names under which servers announce the context window of a model.
+WINDOW_FIELDS: Final = (
+    "loaded_context_length",
+    "max_model_len",
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "max_input_tokens",
+    "inputTokenLimit",
+)
 
 
 class _Offered(msgspec.Struct, frozen=True):
     """A list of models, as OpenAI and Anthropic (`data`) or Google (`models`) send it."""
 
-    data: tuple[_Named, ...] | msgspec.UnsetType | None = msgspec.UNSET
-    models: tuple[_Named, ...] | msgspec.UnsetType | None = msgspec.UNSET
+    data: tuple[dict[str, Any], ...] | msgspec.UnsetType | None = msgspec.UNSET
+    models: tuple[dict[str, Any], ...] | msgspec.UnsetType | None = msgspec.UNSET
 
 
-async def offered_models(profile: Profile, url: str, headers: Mapping[str, str]) -> list[str]:
+async def offered_models(profile: Profile, url: str, headers: Mapping[str, str]) -> list[OfferedModel]:
     """The models that a server lists, in its order; raises `ProviderFault`."""
     from robota.providers.wire.half_characters import decode_with_marks, without_marks
 
@@ -137,10 +145,20 @@ async def offered_models(profile: Profile, url: str, headers: Mapping[str, str])
         )
         raise ProviderFault(FaultKind.INVALID_REQUEST, message) from error
     return [
-        name
-        for model in (*(offered.data or ()), *(offered.models or ()))
-        if (name := without_marks(model.id or model.name.removeprefix("models/")))
+        OfferedModel(name=name, context_window=_announced_window(entry))
+        for entry in (*(offered.data or ()), *(offered.models or ()))
+        if (name := without_marks(_name(entry)))
     ]
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    names = (entry.get("id"), entry.get("name"))
+    return next((name.removeprefix("models/") for name in names if isinstance(name, str) and name), "")
+
+
+def _announced_window(entry: Mapping[str, Any]) -> int | None:
+    windows = (entry.get(field) for field in WINDOW_FIELDS)
+    return next((window for window in windows if type(window) is int and 0 < window <= MAX_WINDOW), None)
 
 
 async def post_once(profile: Profile, url: str, headers: Mapping[str, str], body: bytes) -> bytes:

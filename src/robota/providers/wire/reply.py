@@ -74,15 +74,15 @@ class ChunkBatch:
 
     def _flush(self) -> None:
         if self._texts:
-            text = self._joined(self._kind, self._texts)
+            text = self._join_pieces(self._kind, self._texts)
             self._texts.clear()
             if text:
                 self._chunks.append(self._kind(text))
         if self._arguments:
-            self._chunks.append(CallArgumentsChunk(self._call, self._joined(self._call, self._arguments)))
+            self._chunks.append(CallArgumentsChunk(self._call, self._join_pieces(self._call, self._arguments)))
             self._arguments.clear()
 
-    def _joined(self, stream: object, pieces: list[str]) -> str:
+    def _join_pieces(self, stream: object, pieces: list[str]) -> str:
         text = "".join(pieces)
         return text if self.joiner is None else self.joiner.join(stream, text)
 

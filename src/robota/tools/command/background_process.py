@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from robota.contracts.tool import (
-    Alternative,
     Effect,
     HookNames,
     Prepared,
@@ -20,8 +19,19 @@ from robota.contracts.tool import (
 )
 from robota.protocol.views import TableView, TerminalView, TextView
 from robota.text.visible import printable_name, single_line
-from robota.tools.command.report import MAX_CHARACTERS, how_it_ended, how_to_look, keep_output, last_lines, shortened
+from robota.tools.command.report import (
+    MAX_CHARACTERS,
+    KeptOutput,
+    NotKept,
+    how_it_ended,
+    how_to_look,
+    keep_output,
+    last_lines,
+    offset_of_cut,
+    shortened,
+)
 from robota.tools.presentation import SayTool, description_beside, tool_ask
+from robota.workspace.process.wrapped_command import SandboxAccess
 
 if TYPE_CHECKING:
     from robota.workspace.process.background import BackgroundProcess
@@ -31,6 +41,7 @@ DEFAULT_WAIT_S = 1.0
 COMMAND_CHARACTERS = 200
 SHOWN_LINES = 20
 
+FORWARD_HINT = "If the user is to open it in a browser, forward it; they will be asked."
 Action = Literal["start", "read", "send", "stop", "list", "forward"]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=MAX_WAIT_S)]
 Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
@@ -104,8 +115,12 @@ async def _run(params: BackgroundProcessParams, context: ToolContext) -> ToolRes
 
 async def _start(params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
     command = _command(params)
-    cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
-    process = context.processes.start_background(command, cwd)
+    cwd = context.cwd
+    if params.cwd:
+        from robota.tools.files.near_names import directory_for_model
+
+        cwd = directory_for_model(params.cwd, context.files)
+    process = context.processes.start_background(command, cwd, SandboxAccess(pinned=context.pinned))
     lead = f"Started as {process.id}. It is stopped at the latest when the session ends."
     return await _news(process, context, _wait(params, DEFAULT_WAIT_S), lead)
 
@@ -114,12 +129,15 @@ async def _read(process: "BackgroundProcess", params: BackgroundProcessParams, c
     if params.tail is None:
         return await _news(process, context, _wait(params, 0))
     text = last_lines(process.last_text, params.tail)
-    return _result(process, [*await _state(process, context), f"Last lines:\n{text}" if text else "No output."], text)
+    lines = [*_state(process), f"Last lines:\n{text}" if text else "No output."]
+    if (text.count("\n") < params.tail and len(text) < process.total_bytes) or process.ending is not None:
+        lines += await _how_to_see_all(process, context)
+    return _result(process, lines, text)
 
 
 async def _send(process: "BackgroundProcess", params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
     if params.input is None and not params.end_input:
-        raise ToolError("send needs input, or end_input to close it. Nothing was sent.")
+        raise ToolError("Nothing was sent. Give input, or end_input to close its input.")
     if process.ending is not None:
         raise ToolError(f"{process.id} has ended, so nothing was sent. Read it to see how.")
     from robota.workspace.process.background import InputNotSent
@@ -141,19 +159,22 @@ async def _stop(process: "BackgroundProcess", context: ToolContext) -> ToolResul
 async def _forward(params: BackgroundProcessParams, context: ToolContext) -> ToolResult:
     ports = context.processes.ports
     if params.port is None:
-        raise ToolError("forward needs the port. Nothing was done.")
+        raise ToolError("Nothing was done. Give the port that the server listens on.")
     if ports is None:
-        raise ToolError("Nothing needs to be forwarded: no process of this session listens in an isolated network.")
+        raise ToolError(
+            "Nothing was done: no process of this session listens in an isolated network. Give the user the address "
+            "as it is."
+        )
     try:
         number = await ports.forward(params.port)
     except OSError as error:
-        raise ToolError(f"The port could not be forwarded: {error.strerror}.") from error
+        raise ToolError(f"The port could not be forwarded: {error.strerror}. Check that the server runs.") from error
     message = (
         f"http://127.0.0.1:{number} on the user's machine now forwards to port {params.port}, until the session ends."
     )
     running = [process for process in context.processes.background if process.ending is None]
-    said = [f"Last lines of {process.id}:\n{last_lines(process.last_text, SHOWN_LINES)}" for process in running]
-    return ToolResult(content="\n".join((message, *said)), view=TextView(text=message))
+    outputs = [f"Last lines of {process.id}:\n{last_lines(process.last_text, SHOWN_LINES)}" for process in running]
+    return ToolResult(content="\n".join((message, *outputs)), view=TextView(text=message))
 
 
 def _list(context: ToolContext) -> ToolResult:
@@ -169,27 +190,26 @@ def _list(context: ToolContext) -> ToolResult:
 
 async def _news(process: "BackgroundProcess", context: ToolContext, wait_s: float, lead: str = "") -> ToolResult:
     news = await process.new_output(wait_s)
-    output = shortened(news.head, news.tail, news.total_characters)
-    lines = [lead] if lead else []
-    lines += await _state(process, context)
-    if news.total_characters > MAX_CHARACTERS and process.ending is None:
-        lines.append(how_to_look(process.id))
-    lines.append(f"New output:\n{output}" if output else "No new output.")
-    return await _with_new_ports(_result(process, lines, output), process, context)
+    shown = shortened(news.head, news.tail, news.total_characters)
+    lines = [*([lead] if lead else []), *_state(process)]
+    lines.append(f"New output:\n{shown.text}" if shown.text else "No new output.")
+    if shown.missing:
+        kept = await _keep_whole(process, context)
+        stored = process.output_file() if process.kept_as is None else context.kept(process.kept_as)
+        lines.append(how_to_look(kept, shown, offset_of_cut(stored, news.head, shown, news.start)))
+    elif process.ending is not None:
+        lines += await _how_to_see_all(process, context)
+    return await _with_new_ports(_result(process, lines, shown.text), process, context)
 
 
 async def _with_new_ports(result: ToolResult, process: "BackgroundProcess", context: ToolContext) -> ToolResult:
-    """Report ports that were opened since the last check, and offer to forward the first one, once."""
+    """Report ports that were opened since the last check."""
     ports = context.processes.ports
     opened = await ports.new_ports() if ports is not None and process.ending is None else ()
     if not opened:
         return result
-    why = f"A process of this session now listens on port {opened[0]}, which only its other commands can reach."
-    alternative = Alternative(
-        input={"action": "forward", "port": opened[0]}, why=why, manner="with that port forwarded to their machine"
-    )
     message = "".join(f"Port {port} is now open to commands of this session, as 127.0.0.1:{port}.\n" for port in opened)
-    return msgspec.structs.replace(result, content=message + result.content, alternative=alternative)
+    return msgspec.structs.replace(result, content=f"{message}{FORWARD_HINT}\n{result.content}")
 
 
 def _result(process: "BackgroundProcess", lines: list[str], output: str) -> ToolResult:
@@ -203,42 +223,54 @@ def _result(process: "BackgroundProcess", lines: list[str], output: str) -> Tool
     return ToolResult(content="\n".join(lines), view=view)
 
 
-async def _state(process: "BackgroundProcess", context: ToolContext) -> list[str]:
-    """Whether the process is running or how it ended. The long output of an ended process is stored once."""
+def _state(process: "BackgroundProcess") -> list[str]:
+    """Whether the process is running, or how it ended."""
     if process.ending is not None:
-        lines = [f"{process.id} has ended.", *how_it_ended(process.ending)]
-        return [*lines, *await _keep_whole(process, context)]
+        return [f"{process.id} has ended.", *how_it_ended(process.ending)]
     lines = [f"{process.id} has been running for {process.age_s:.0f} s."]
     if process.waits_for_input():
         lines.append("It is waiting for input." if process.has_input else "It is waiting for input and cannot get any.")
     return lines
 
 
-async def _keep_whole(process: "BackgroundProcess", context: ToolContext) -> list[str]:
-    if process.kept_as is not None:
-        return [how_to_look(process.kept_as)]
-    file = process.output_file() if process.total_bytes > MAX_CHARACTERS else None
-    if file is None:
+async def _how_to_see_all(process: "BackgroundProcess", context: ToolContext) -> list[str]:
+    """Where the output is that was shown piece by piece, if it is long."""
+    if process.total_bytes <= MAX_CHARACTERS:
         return []
-    name, sentence = await keep_output(file, process.total_bytes, context)
-    if name is not None:
-        process.output_moved(name)
-    return [sentence]
+    from robota.contracts.rest_of_result import output_call
+
+    kept = await _keep_whole(process, context)
+    where = kept.reason if isinstance(kept, NotKept) else f"{kept.lack}To read it: {output_call(kept.name)}"
+    return [f"[Its whole output has {process.total_bytes:,} bytes. {where}]"]
+
+
+async def _keep_whole(process: "BackgroundProcess", context: ToolContext) -> KeptOutput | NotKept:
+    """Its output as it can be read: by the id of the process or, once it has ended, as an artifact, stored once."""
+    if process.ending is None or process.kept_as is not None:
+        return KeptOutput(name=process.kept_as or process.id)
+    file = process.output_file()
+    if file is None:
+        return NotKept("There was no room on the disk for the full output.")
+    kept = await keep_output(file, process.total_bytes, context)
+    if isinstance(kept, KeptOutput):
+        process.output_moved(kept.name)
+    return kept
 
 
 def _process(params: BackgroundProcessParams, context: ToolContext) -> "BackgroundProcess":
     if params.id is None:
-        raise ToolError(f"{params.action} needs the id of a background process. Nothing was done.")
+        raise ToolError(f"Nothing was done. Give the id of the background process to {params.action}, such as bg1.")
     process = context.processes.find_background(params.id)
     if process is None:
-        known = ", ".join(each.id for each in context.processes.background) or "none"
-        raise ToolError(f"There is no background process {params.id!r}. Nothing was done. Known processes: {known}.")
+        ids = ", ".join(each.id for each in context.processes.background)
+        rest = f"Use one of: {ids}." if ids else "None was started so far. Start one with action start."
+        raise ToolError(f"There is no background process {params.id!r}. Nothing was done. {rest}")
     return process
 
 
 def _command(params: BackgroundProcessParams) -> str:
     if params.command is None or not params.command.strip() or "\0" in params.command:
-        raise ToolError("start needs a command without NUL bytes. Nothing was run.")
+        raise ToolError("Nothing was run. Give the command to start, without NUL bytes.")
     return params.command
 
 

@@ -24,13 +24,18 @@ from robota.contracts.tool import (
 )
 from robota.protocol.views import TerminalView
 from robota.tools.command.report import (
-    MAX_CHARACTERS,
     NO_INPUT,
+    PINNED_NOTE,
     SANDBOX_NOTE,
+    KeptOutput,
+    NotKept,
+    ShownOutput,
     how_it_ended,
     how_to_look,
     keep_output,
     may_be_the_sandbox,
+    offset_of_cut,
+    refused_pinned_file,
     seems_to_have_asked,
     shortened,
     was_stopped_by_the_sandbox,
@@ -45,6 +50,8 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
+# Limits for a command that nobody approved, by what they are called.
+LIMITS_WITHOUT_APPROVAL = {StopReason.TOO_MUCH_DISK: "disk space", StopReason.TOO_MANY_FILES: "new files"}
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=MAX_TIMEOUT_S)]
 
@@ -61,7 +68,7 @@ class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     on_timeout: Annotated[
         Literal["stop", "background"],
-        msgspec.Meta(description="At the time limit: stop it (default), or let it go on in the background."),
+        msgspec.Meta(description="At the time limit: stop it (default), or continue in the background."),
     ] = "stop"
     without_sandbox: Annotated[
         bool,
@@ -70,7 +77,7 @@ class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
     opened: Annotated[
         tuple[str, ...],
         msgspec.Meta(
-            description="Hosts (example.com) and directories (/srv/data) that it may use from the sandbox, only after "
+            description="Hosts (example.com) and directories (/srv/data) to allow, only after "
             "it failed without them. The user is asked."
         ),
     ] = ()
@@ -84,21 +91,30 @@ async def prepare(params: ExecuteCommandParams, context: ToolContext) -> Prepare
 
 async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
     if not params.command.strip() or "\0" in params.command:
-        raise ToolError("The command is empty or contains a NUL byte, so nothing was run.")
+        raise ToolError(
+            "The command is empty or contains a NUL byte, so nothing was run. Give a command as typed into bash."
+        )
     # Imported with the first command: many sessions run none.
     from robota.workspace.process.foreground import CommandOutcome
 
     timeout_s = params.timeout or DEFAULT_TIMEOUT_S
     processes = context.processes
-    run = processes.run if params.on_timeout == "stop" else processes.run_or_hand_over
-    cwd = context.files.directory(params.cwd) if params.cwd else context.cwd
+    # What nobody approved is looked at when it has ended, so it cannot go on in the background.
+    is_unapproved = context.confined is not None
+    stopping = processes.run if is_unapproved else processes.run_or_move
+    run = stopping if is_unapproved or params.on_timeout == "stop" else processes.run_or_hand_over
+    cwd = context.cwd
+    if params.cwd:
+        from robota.tools.files.near_names import directory_for_model
+
+        cwd = directory_for_model(params.cwd, context.files)
     outcome = await run(
         params.command,
         cwd,
         timeout_s,
         context.show,
         unsandboxed=params.without_sandbox,
-        access=_access(params),
+        access=_access(params, context),
         is_chain=_is_chain(params.command),
     )
     if isinstance(outcome, CommandOutcome):
@@ -106,9 +122,11 @@ async def _run(params: ExecuteCommandParams, context: ToolContext) -> ToolResult
     return _handed_over(outcome, timeout_s)
 
 
-def _access(params: ExecuteCommandParams) -> SandboxAccess:
+def _access(params: ExecuteCommandParams, context: ToolContext) -> SandboxAccess:
     """The additional sandbox access of this command. Everything except git's own data was approved by the user."""
     return SandboxAccess(
+        confined=context.confined,
+        pinned=context.pinned,
         git_data="git" in params.command and _writes_git_data(params.command),
         hosts=tuple(entry for entry in params.opened if not entry.startswith("/")),
         writable=tuple(Path(entry) for entry in params.opened if entry.startswith("/")),
@@ -145,19 +163,21 @@ async def _ended(
     outcome: "CommandOutcome", params: ExecuteCommandParams, timeout_s: float, context: ToolContext
 ) -> ToolResult:
     ending = outcome.ending
-    output = shortened(outcome.output_head, outcome.output_tail, outcome.total_characters)
-    lines = how_it_ended(ending, timeout_s)
+    shown = shortened(outcome.output_head, outcome.output_tail, outcome.total_characters)
+    output, lines = shown.text, how_it_ended(ending, timeout_s)
     if seems_to_have_asked(ending, output):
         lines.append(f"It seems to have asked a question. {NO_INPUT}")
     was_confined = context.processes.is_sandboxed and not params.without_sandbox
     refused = (*outcome.refused_hosts, *outcome.missed_places)
-    was_stopped = was_confined and was_stopped_by_the_sandbox(ending, output, refused)
+    pinned = refused_pinned_file(output, (file.path for file in context.pinned))
+    was_stopped = was_confined and not pinned and was_stopped_by_the_sandbox(ending, output, refused)
+    if pinned:
+        lines.append(PINNED_NOTE.format(pinned))
     if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
         lines.append(SANDBOX_NOTE)
     lines += (*refused, *outcome.left_out)
-    if outcome.total_characters > MAX_CHARACTERS:
-        lines.append(await _keep_whole(outcome, context))
-    elif outcome.output_file is not None:  # long only because of text that was overwritten, such as progress bars
+    rest = [await _how_to_see_the_rest(outcome, shown, context)] if shown.missing else []
+    if outcome.output_file is not None:
         outcome.output_file.unlink(missing_ok=True)
     view = TerminalView(
         command=params.command,
@@ -167,56 +187,76 @@ async def _ended(
         signal=ending.signal,
         timed_out=ending.stopped_for is StopReason.TIME_OUT,
     )
-    content = "\n".join([*lines, f"Output:\n{output}" if output else "No output."])
+    was_stopped = was_stopped or ending.stopped_for in LIMITS_WITHOUT_APPROVAL
     return ToolResult(
-        content=content,
+        content="\n".join([*lines, *_told_output("Output", output, rest)]),
         view=view,
         is_error=ending.stopped_for is not None,
-        alternative=_second_try(params, outcome, output, context.cwd) if was_stopped else None,
+        alternative=_second_try(params, outcome, output, context) if was_stopped else None,
     )
 
 
-def _second_try(params: ExecuteCommandParams, outcome: "CommandOutcome", output: str, root: Path) -> Alternative:
+def _second_try(
+    params: ExecuteCommandParams, outcome: "CommandOutcome", output: str, context: ToolContext
+) -> Alternative:
     # Imported here because it is needed only after a failure.
-    from robota.tools.command.second_try import FailedCommand, second_try
+    from robota.tools.command.second_try import FailedCommand, beyond_limits, second_try
     from robota.workspace.shell.started_parts import started_parts
 
-    started = outcome.started
-    return second_try(
-        FailedCommand(
-            arguments=msgspec.to_builtins(params),
-            command=params.command,
-            output=output,
-            refused=(*outcome.refused_hosts, *outcome.missed_places),
-            parts=None if started is None else started_parts(params.command, started),
-            root=root,
-            home=home_directory(os.environ),
-        )
+    started, confined = outcome.started, context.confined
+    failed = FailedCommand(
+        arguments=msgspec.to_builtins(params),
+        command=params.command,
+        output=output,
+        refused=(*outcome.refused_hosts, *outcome.missed_places),
+        parts=None if started is None else started_parts(params.command, started),
+        root=context.cwd,
+        home=home_directory(os.environ),
+        read_only=None if confined is None else confined.read_only,
     )
+    limit = None if outcome.ending.stopped_for is None else LIMITS_WITHOUT_APPROVAL.get(outcome.ending.stopped_for)
+    if limit is not None:
+        return beyond_limits(failed, limit)
+    return second_try(failed)
 
 
 def _handed_over(process: "BackgroundProcess", timeout_s: float) -> ToolResult:
     text = process.output
-    output = shortened(text.head, text.tail, text.total)
+    shown = shortened(text.head, text.tail, text.total)
+    cut = offset_of_cut(process.output_file(), text.head, shown) if shown.missing else 0
+    rest = [how_to_look(KeptOutput(name=process.id), shown, cut)] if shown.missing else []
+    how = "The user moved it to the background" if process.was_moved else f"Still running after {timeout_s:g} s"
     lines = [
-        f"Still running after {timeout_s:g} s. It continues as background process {process.id}, without input; use "
+        f"{how}. It continues as background process {process.id}, without input; use "
         "background_process with this id to read or stop it. It is stopped at the latest when the session ends.",
-        f"Output so far:\n{output}" if output else "No output so far.",
+        *_told_output("Output so far", shown.text, rest),
     ]
-    return ToolResult(content="\n".join(lines), view=TerminalView(command=process.command, output=output))
+    return ToolResult(content="\n".join(lines), view=TerminalView(command=process.command, output=shown.text))
 
 
-async def _keep_whole(outcome: "CommandOutcome", context: ToolContext) -> str:
+def _told_output(heading: str, output: str, rest: list[str]) -> list[str]:
+    if not output:
+        return [f"No {heading.lower()}."]
+    return [f"{heading}:\n{output.removesuffix(chr(10)) if rest else output}", *rest]
+
+
+async def _how_to_see_the_rest(outcome: "CommandOutcome", shown: ShownOutput, context: ToolContext) -> str:
     if outcome.output_file is not None:
-        _, sentence = await keep_output(outcome.output_file, outcome.total_bytes, context)
-        outcome.output_file.unlink(missing_ok=True)
-        return sentence
-    # Either all of it is in memory, or the disk had no room and only both ends are left.
-    data = (outcome.output_head + outcome.output_tail).encode()
+        kept = await keep_output(outcome.output_file, outcome.total_bytes, context)
+    else:
+        kept = _keep_from_memory(outcome, context)
+    if isinstance(kept, NotKept):
+        return how_to_look(kept, shown)
+    return how_to_look(kept, shown, offset_of_cut(context.kept(kept.name), outcome.output_head, shown))
+
+
+def _keep_from_memory(outcome: "CommandOutcome", context: ToolContext) -> KeptOutput | NotKept:
+    """Either all of it is in memory, or the disk had no room and only both ends are left."""
+    name = context.keep((outcome.output_head + outcome.output_tail).encode())
+    if name is None:
+        return NotKept("The full output could not be saved, because the session log cannot be written.")
     is_whole = len(outcome.output_head) + len(outcome.output_tail) == outcome.total_characters
-    what = "The full output" if is_whole else "The beginning and end of the output (there was no room for all of it)"
-    name = context.keep(data)
-    return f"{what} was saved as {name}. {how_to_look(name)}"
+    return KeptOutput(name=name, lack="" if is_whole else "There was room only for its beginning and its end. ")
 
 
 TOOL = Tool(
@@ -229,8 +269,9 @@ TOOL = Tool(
     effects=frozenset({Effect.EXECUTE}),
     touches=touches,
     prepare=prepare,
+    confines=True,
     editable="command",
-    hook_names=HookNames(path="cwd", seconds="timeout"),
+    hook_names=HookNames(arguments={"without_sandbox": "dangerouslyDisableSandbox"}, path="cwd", seconds="timeout"),
     sandbox_parameters=("without_sandbox", "opened"),
     title=titled("Bash", "command"),
 )

@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -22,7 +22,7 @@ NO_INPUT: Final = (
     "or start the command with background_process and use its action send."
 )
 # Error messages of programs that the sandbox has blocked; without a sandbox they are rare.
-WORDS_OF_THE_SANDBOX: Final = (
+SANDBOX_MESSAGES: Final = (
     "Read-only file system",
     "Network is unreachable",
     "Temporary failure in name resolution",
@@ -35,9 +35,9 @@ WORDS_OF_THE_SANDBOX: Final = (
     "gpg failed to sign the data",
 )
 # Error messages that the sandbox also causes, but that have many other causes.
-WORDS_OF_A_REFUSAL: Final = ("Operation not permitted", "Permission denied", "EPERM", "EACCES")
+REFUSAL_MESSAGES: Final = ("Operation not permitted", "Permission denied", "EPERM", "EACCES")
 # Error messages about a reserved name: the sandbox puts an empty directory there, and nothing can be created in it.
-WORDS_OF_A_KEPT_NAME: Final = ("Permission denied", "Is a directory", "EACCES", "EISDIR")
+RESERVED_NAME_MESSAGES: Final = ("Permission denied", "Is a directory", "EACCES", "EISDIR")
 SANDBOX_NOTE: Final = (
     "The command ran in a sandbox: it can write only in the workspace and reach only allowed hosts. If that is why "
     "it failed, run this exact command again with without_sandbox: true; the user will be asked."
@@ -45,14 +45,30 @@ SANDBOX_NOTE: Final = (
 FAILED_INSIDE: Final = (
     "The command failed in the sandbox, where it can write only in the workspace and reach only allowed hosts."
 )
+# Error messages about a file that something is mounted on.
+MOUNTED_MESSAGES: Final = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY")
+PINNED_NOTE: Final = (
+    "{} cannot be changed by this command, because the user allowed it only while this file is unchanged. To change "
+    "it, edit it with a tool, and run the command again; the user will be asked."
+)
 WHY_STOPPED: Final = {
     StopReason.TIME_OUT: "Timed out: the command was stopped",
     StopReason.USER_LIMIT: "Stopped at the user's time limit, so do not run it again unchanged",
     StopReason.WAITED_FOR_INPUT: "Stopped: the command waited for keyboard input",
     StopReason.TOO_MANY_PROCESSES: "Stopped: the command started too many processes",
     StopReason.TOO_MUCH_MEMORY: "Stopped: the command used most of the machine's memory, so do not rerun it unchanged",
+    StopReason.TOO_MUCH_DISK: "Stopped: the command wrote more to the disk than one that nobody approved may write",
+    StopReason.TOO_MANY_FILES: "Stopped: the command created more files than one that nobody approved may create",
     StopReason.ABORTED: "Stopped by the user",
     StopReason.REQUESTED: "Stopped",
+}
+# What to do about a command that was stopped, where the reason does not say it.
+AFTER_A_STOP: Final = {
+    StopReason.TIME_OUT: "If it needs longer, give a larger timeout, or start it with background_process.",
+    StopReason.WAITED_FOR_INPUT: NO_INPUT,
+    StopReason.TOO_MANY_PROCESSES: "Run it with fewer at once.",
+    StopReason.TOO_MUCH_DISK: "Make it write less, or continue without it.",
+    StopReason.ABORTED: "Do not run it again unless the user asks for it.",
 }
 
 
@@ -73,26 +89,36 @@ class RepeatedLine(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.line) * self.count
 
 
-def shortened(head: str, tail: str, total: int) -> str:
+class ShownOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """An output as a result shows it. Between the first `beginning` characters and its end, `missing` ones are cut."""
+
+    text: str
+    beginning: int = 0
+    missing: int = 0
+
+
+def shortened(head: str, tail: str, total: int) -> ShownOutput:
     """Shorten a text of `total` characters; `head` and `tail` are its available parts, without the middle."""
     if total == len(head) + len(tail):
         first = last = _runs(head + tail)
         whole = "".join(run.shown for run in first)
         if len(whole) <= MAX_CHARACTERS:
-            return whole
+            return ShownOutput(text=whole)
     else:
         first, last = _runs(head), _runs(tail)
     beginning, taken = _from_beginning(first, MAX_CHARACTERS // 2)
     end, taken_too = _from_end(last, MAX_CHARACTERS // 2)
-    break_ = "" if beginning.endswith("\n") else "\n"
-    return f"{beginning}{break_}[… {total - taken - taken_too:,} characters cut here …]\n{end}"
+    missing, break_ = total - taken - taken_too, "" if beginning.endswith("\n") else "\n"
+    return ShownOutput(
+        text=f"{beginning}{break_}[… {missing:,} characters cut here …]\n{end}", beginning=taken, missing=missing
+    )
 
 
 def last_lines(text: str, count: int) -> str:
     """The last lines, as many as fit."""
     lines = text.split("\n")
-    wanted = lines[-count - 1 :] if text.endswith("\n") else lines[-count:]
-    end, _ = _from_end(_runs("\n".join(wanted)), MAX_CHARACTERS)
+    last = lines[-count - 1 :] if text.endswith("\n") else lines[-count:]
+    end, _ = _from_end(_runs("\n".join(last)), MAX_CHARACTERS)
     return end
 
 
@@ -106,8 +132,8 @@ def how_it_ended(ending: Ending, timeout_s: float | None = None) -> list[str]:
         lines = [f"Ended by signal: {ending.signal}"]
     else:
         lines = [f"Exit code: {ending.exit_code}"]
-    if ending.stopped_for is StopReason.WAITED_FOR_INPUT:
-        lines.append(NO_INPUT)
+    if ending.stopped_for in AFTER_A_STOP:
+        lines.append(AFTER_A_STOP[ending.stopped_for])
     if ending.left_behind:
         lines.append("Processes it had left running were stopped.")
     return lines
@@ -120,43 +146,83 @@ def seems_to_have_asked(ending: Ending, last_text: str) -> bool:
     return last_text.rstrip(" ").endswith(QUESTION_ENDS)
 
 
+def refused_pinned_file(output: str, paths: Iterable[str]) -> str | None:
+    """The file, of those that had to stay as they were, that the command failed to change."""
+    lines = [line for line in output.splitlines() if any(message in line for message in MOUNTED_MESSAGES)]
+    return next((path for path in paths if any(path.rpartition("/")[2] in line for line in lines)), None)
+
+
 def was_stopped_by_the_sandbox(ending: Ending, output: str, refused: Sequence[str] = ()) -> bool:
     """Whether the command failed after being refused hosts, or with a message that hardly anything else causes."""
     if refused and ending.exit_code not in (0, None):
         return True
-    return _failed_saying(WORDS_OF_THE_SANDBOX, ending, output) or (
-        _failed_saying(WORDS_OF_A_KEPT_NAME, ending, output) and _speaks_of_a_kept_name(output)
+    return _failed_with(SANDBOX_MESSAGES, ending, output) or (
+        _failed_with(RESERVED_NAME_MESSAGES, ending, output) and _names_reserved_name(output)
     )
 
 
 def may_be_the_sandbox(ending: Ending, output: str) -> bool:
     """Whether the command failed with a message that the sandbox may have caused."""
-    return _failed_saying(WORDS_OF_A_REFUSAL, ending, output)
+    return _failed_with(REFUSAL_MESSAGES, ending, output)
 
 
-async def keep_output(file: Path, total_bytes: int, context: ToolContext) -> tuple[str | None, str]:
-    """Move the output file next to the log. Returns its name there, or None, and a sentence for the model."""
+class KeptOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole output that was stored for the model, or nearly whole, as `lack` says."""
+
+    name: str
+    lack: str = ""
+
+
+class NotKept(msgspec.Struct, frozen=True):
+    """Why an output could not be stored, as a sentence."""
+
+    reason: str
+
+
+async def keep_output(file: Path, total_bytes: int, context: ToolContext) -> KeptOutput | NotKept:
+    """Move the output file next to the log."""
     size = _size(file)
     if size is None:
         # An earlier call that moved the file was cancelled before it could report the name.
-        return None, "The full output is no longer available."
+        return NotKept("The full output is no longer available.")
     name = await context.keep_file(file)
-    if _size(file) is not None:
-        return None, f"The full output could not be saved {name}."
-    what = "The full output was" if size == total_bytes else f"The first {size:,} bytes of the output were"
-    return name, f"{what} saved as {name} ({total_bytes:,} bytes were printed). {how_to_look(name)}"
+    if name is None or _size(file) is not None:
+        return NotKept("The full output could not be saved, because the session log cannot be written.")
+    lack = "" if size == total_bytes else f"Only the first {size:,} of {total_bytes:,} bytes were saved. "
+    return KeptOutput(name=name, lack=lack)
 
 
-def how_to_look(name: str) -> str:
-    """How the model can read a stored output."""
-    return f'Read it with read_command_output {{"artifact_id": "{name}"}}.'
+def how_to_look(kept: KeptOutput | NotKept, shown: ShownOutput, offset: int = 0) -> str:
+    """The last line of a result with a cut output: the call that returns what is missing."""
+    from robota.contracts.rest_of_result import output_call
+
+    if isinstance(kept, NotKept):
+        return f"[{shown.missing:,} characters were cut. {kept.reason}]"
+    return f"[{shown.missing:,} characters were cut. {kept.lack}To read them: {output_call(kept.name, offset)}]"
 
 
-def _speaks_of_a_kept_name(output: str) -> bool:
+def offset_of_cut(stored: Path | None, head: str, shown: ShownOutput, start: int = 0) -> int:
+    """Where in the stored output the missing characters begin, if `head` begins at byte `start` of it.
+
+    Only `start` is known if the output was shown differently from what was printed.
+    """
+    beginning = head[: shown.beginning].encode("utf-8", "surrogateescape")
+    try:
+        if stored is None:
+            return start
+        with stored.open("rb") as file:
+            file.seek(start)
+            return start + (len(beginning) if file.read(len(beginning)) == beginning else 0)
+    except OSError:
+        return start
+
+
+def _names_reserved_name(output: str) -> bool:
+    """Whether a message about a reserved name contains one, as a whole word."""
     names = "|".join(re.escape(name) for name in names_guarded_by(Guard.KEPT_FREE))
-    kept = re.compile(rf"(?<![\w.-])(?:{names})(?![\w.-])")
-    said = (line for line in output.splitlines() if any(words in line for words in WORDS_OF_A_KEPT_NAME))
-    return any(kept.search(line) for line in said)
+    reserved = re.compile(rf"(?<![\w.-])(?:{names})(?![\w.-])")
+    messages = (line for line in output.splitlines() if any(text in line for text in RESERVED_NAME_MESSAGES))
+    return any(reserved.search(line) for line in messages)
 
 
 def _size(file: Path) -> int | None:
@@ -166,8 +232,8 @@ def _size(file: Path) -> int | None:
         return None
 
 
-def _failed_saying(words: tuple[str, ...], ending: Ending, output: str) -> bool:
-    return ending.exit_code not in (0, None) and any(each in output for each in words)
+def _failed_with(messages: tuple[str, ...], ending: Ending, output: str) -> bool:
+    return ending.exit_code not in (0, None) and any(message in output for message in messages)
 
 
 def _runs(text: str) -> deque[RepeatedLine]:

@@ -24,6 +24,7 @@ UNKNOWN_HOST: Final = re.compile(
 )
 READ_ONLY: Final = re.compile(r"Read-only file system|EROFS")
 PATH: Final = re.compile(r"(?<![\w.~])(/[^\s'\"`:;,()\[\]]+)")
+STOPPED_AT_LIMIT: Final = "The command was stopped at the limit of {} for what nobody approved."
 OF_GIT: Final = "/.git/"
 SHOWN_CHARACTERS: Final = 100
 
@@ -38,6 +39,7 @@ class FailedCommand(msgspec.Struct, frozen=True, kw_only=True):
     parts: StartedParts | None
     root: Path
     home: Path | None
+    read_only: tuple[str, ...] | None = None  # in the workspace, for a command that nobody approved
 
 
 def second_try(failed: FailedCommand) -> Alternative:
@@ -45,18 +47,39 @@ def second_try(failed: FailedCommand) -> Alternative:
     rest = failed.parts.rest if failed.parts is not None else None
     if rest is not None and writes_git_data(rest) and OF_GIT in failed.output:
         return _offered(failed, {}, "on its own, because git may change its data")
+    if (closed := _closed_to_unapproved(failed)) is not None:
+        return _offered(failed, {}, f"with your approval, so that it can write in {closed}", needs_approval=True)
     missing = _missing(failed)
     if missing:
         return _offered(failed, {"opened": list(missing)}, f"so that it can {describe_extra_access(missing)}")
     return _offered(failed, {"opened": [], "without_sandbox": True}, "without the sandbox")
 
 
-def _offered(failed: FailedCommand, change: dict[str, Any], manner: str) -> Alternative:
+def beyond_limits(failed: FailedCommand, limit: str) -> Alternative:
+    """The retry of a command that was stopped at a limit for what nobody approved."""
+    stopped = msgspec.structs.replace(failed, refused=(STOPPED_AT_LIMIT.format(limit),))
+    return _offered(stopped, {}, f"with your approval, without the limit of {limit}", needs_approval=True)
+
+
+def _closed_to_unapproved(failed: FailedCommand) -> str | None:
+    """The place in the workspace that is read-only only because nobody approved the command, if it failed there."""
+    lines = [line for line in failed.output.splitlines() if READ_ONLY.search(line)]
+    for name in failed.read_only or ():
+        whole = str(failed.root / name)
+        if any(whole in line or name in line for line in lines):
+            return name
+    return None
+
+
+def _offered(
+    failed: FailedCommand, change: dict[str, Any], manner: str, *, needs_approval: bool = False
+) -> Alternative:
     parts = failed.parts
     rest = parts.rest if parts is not None else None
     why = " ".join(failed.refused) or FAILED_INSIDE
     arguments = {**failed.arguments, **change, "command": rest or failed.command}
-    return Alternative(input=arguments, why=f"{why} {_what_ran(parts)}", manner=manner)
+    why = f"{why} {_what_ran(parts)}"
+    return Alternative(input=arguments, why=why, manner=manner, cause=manner, needs_approval=needs_approval)
 
 
 def _what_ran(parts: StartedParts | None) -> str:
@@ -69,7 +92,7 @@ def _what_ran(parts: StartedParts | None) -> str:
 
 def _missing(failed: FailedCommand) -> tuple[str, ...]:
     """The hosts and directories in its error messages, if the sandbox can be opened for all of them."""
-    hosts = [found[1] for sentence in failed.refused if (found := REFUSED_HOST.search(sentence))]
+    hosts = [match[1] for sentence in failed.refused if (match := REFUSED_HOST.search(sentence))]
     hosts = hosts or UNKNOWN_HOST.findall(failed.output)
     places = [place for line in failed.output.splitlines() if READ_ONLY.search(line) for place in _directories(line)]
     missing = tuple(dict.fromkeys((*hosts, *places)))
@@ -80,10 +103,10 @@ def _missing(failed: FailedCommand) -> tuple[str, ...]:
 
 def _directories(line: str) -> list[str]:
     """The nearest existing directory for the first path in a message."""
-    found = PATH.search(line)
-    if found is None:
+    match = PATH.search(line)
+    if match is None:
         return []
-    place = Path(found[1])
+    place = Path(match[1])
     return [str(next(each for each in (place, *place.parents) if each.is_dir()))]
 
 

@@ -23,22 +23,24 @@ class DocumentText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WantedLines(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines of a document from `first` to `last`, until `characters` are reached; of each, `line_characters`.
+    """The lines of a document from `first` to `last`, until `characters` are shown; of each, `shown_of_a_line`.
 
-    The others are only counted: a cell of a few bytes can stand for a text of a megabyte in every row.
+    Of a longer line `kept_of_a_line` are returned. The others are only counted: a cell of a few bytes can stand for a
+    text of a megabyte in every row.
     """
 
     first: int
     last: int
     characters: int
-    line_characters: int
+    shown_of_a_line: int
+    kept_of_a_line: int
 
     def of(self, lines: Iterator[str]) -> Iterator[str]:
         """The lines up to the last; those that are not wanted are empty."""
         room = self.characters
         for number, line in enumerate(islice(lines, self.last), 1):
-            kept = line[: self.line_characters] if number >= self.first and room >= 0 else ""
-            room -= len(kept)
+            kept = line[: self.kept_of_a_line] if number >= self.first and room >= 0 else ""
+            room -= min(len(kept), self.shown_of_a_line)
             yield kept
 
 

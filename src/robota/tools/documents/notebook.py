@@ -34,7 +34,7 @@ def notebook_lines(data: bytes) -> Iterator[str] | None:
 def _lines(notebook: Notebook) -> Iterator[str]:
     for number, cell in enumerate(notebook.cells, 1):
         yield f"--- cell {number} ({cell.cell_type}) ---"
-        yield from _joined(cell.source).split("\n")
+        yield from _as_text(cell.source).split("\n")
         for output in cell.outputs:
             yield f"--- output of cell {number} ---"
             yield from _capped(_output_text(output).rstrip("\n").split("\n"))
@@ -43,17 +43,17 @@ def _lines(notebook: Notebook) -> Iterator[str]:
 def _output_text(output: dict[str, Any]) -> str:
     match output:
         case {"text": str() | list() as text}:
-            return _joined(text)
+            return _as_text(text)
         case {"traceback": [*lines]}:
             return "\n".join(str(line) for line in lines)
         case {"data": {"text/plain": str() | list() as text}}:
-            return _joined(text)
+            return _as_text(text)
         case {"data": {**kinds}}:
             return f"({', '.join(str(kind) for kind in kinds)})"
     return f"({output.get('output_type', 'output')})"
 
 
-def _joined(text: str | list[Any]) -> str:
+def _as_text(text: str | list[Any]) -> str:
     return text if isinstance(text, str) else "".join(str(part) for part in text)
 
 

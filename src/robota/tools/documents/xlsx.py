@@ -24,14 +24,14 @@ def xlsx_lines(data: bytes) -> Iterator[str]:
             for sheet in workbook.worksheets:
                 yield f"--- sheet {sheet.title} ---"
                 for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-                    cells = "\t".join(_shown(value) for value in row).rstrip("\t")
+                    cells = "\t".join(_cell_text(value) for value in row).rstrip("\t")
                     if cells:
                         yield f"row {number}: {cells}"
         except BROKEN as error:
             raise UnreadableDocument(f"it is damaged ({error})") from error
 
 
-def _shown(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, datetime | date | time):

@@ -53,14 +53,14 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 def place_blocks(lines: SearchedLines, blocks: Sequence[DiffBlock]) -> tuple[list[Placed], list[Unplaced]]:
     """Locate each block, or explain why it cannot be placed; overlapping blocks cannot."""
-    outcomes = [_place(lines, block) for block in blocks]
+    outcomes = [_place_block(lines, block) for block in blocks]
     placed = sorted((each for each in outcomes if isinstance(each, Placed)), key=lambda each: each.start)
     unplaced = [each for each in outcomes if isinstance(each, Unplaced)]
     unplaced += _overlapping(placed, {block.number: block for block in blocks})
     return placed, sorted(unplaced, key=lambda each: each.block.number)
 
 
-def _place(lines: SearchedLines, block: DiffBlock) -> Placed | Unplaced:
+def _place_block(lines: SearchedLines, block: DiffBlock) -> Placed | Unplaced:
     if not any(line.strip() for line in block.search):
         return Unplaced(block=block, reason="Its SEARCH part is empty. Repeat some lines next to the place you mean.")
     if block.search == block.replace:
@@ -129,12 +129,12 @@ def _without_blank_edges(block: DiffBlock) -> Reading | None:
 
 def _without_numbers(block: DiffBlock) -> Reading | None:
     """The block as if copied from a listing: every SEARCH line starts with its number."""
-    found = [NUMBERED.match(line) for line in block.search]
-    if not all(found):
+    numbered = [NUMBERED.match(line) for line in block.search]
+    if not all(numbered):
         return None
-    first = found[0]
+    first = numbered[0]
     return Reading(
-        search=tuple(match[2] for match in found if match),
+        search=tuple(match[2] for match in numbered if match),
         replace=tuple(unnumbered(line) for line in block.replace),
         hint=block.start_line or (int(first[1]) if first else None),
         passed_over=NUMBERS_REMOVED,
@@ -186,7 +186,7 @@ def _chosen(places: Sequence[int], hint: int | None, match: Match) -> int | None
 
 
 def _ambiguous(places: Sequence[int], match: Match) -> str:
-    how = "stands" if match is Match.EXACT else f"is not there exactly ({match.value}), and nearly so"
+    how = "occurs" if match is Match.EXACT else f"has no exact match ({match.value}), but close ones"
     return (
         f"Its SEARCH text {how} at {len(places)} places: lines {numbers(places)}. Name the one you mean with "
         "':start_line:N', or repeat more lines around it."
@@ -198,4 +198,4 @@ def _not_found(lines: SearchedLines, block: DiffBlock) -> str:
         return "Its SEARCH text is not in the file."
     elsewhere = lines.places(block.search, Match.EXACT)
     reason = f"Its SEARCH text is not within {BUFFER_LINES} lines of line {block.start_line}"
-    return f"{reason}; it stands at: line {numbers(elsewhere)}." if elsewhere else f"{reason}."
+    return f"{reason}; it occurs at line {numbers(elsewhere)}." if elsewhere else f"{reason}."

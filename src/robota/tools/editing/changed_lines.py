@@ -18,11 +18,21 @@ def changed_lines(view: DiffView, path: str) -> str:
         lines = [line for line in hunk.lines if line.new_line is not None]
         room = MAX_LINES - len(shown)
         shown += ["----"] if number and room > 0 else []
-        shown += [f"{line.new_line:>{width}} | {_cut(line.text)}" for line in lines[:room]]
+        shown += [f"{line.new_line:>{width}} | {_cut_line(line.text)}" for line in lines[:room]]
         if len(lines) > room:
             first = lines[room].new_line if room > 0 else lines[0].new_line
             return "\n".join([*shown, _next_call(view.hunks[number:], path, first or 1)])
-    return "\n".join(shown)
+    return "\n".join([*shown, *_whole_line(view.hunks, path)])
+
+
+def _whole_line(hunks: tuple[DiffHunk, ...], path: str) -> list[str]:
+    """The call that shows the first line that is cut, as an example."""
+    for hunk in hunks:
+        for line in hunk.lines:
+            if line.new_line is not None and len(line.text) > MAX_LINE_CHARACTERS:
+                call = {"path": path, "offset": line.new_line, "limit": 1}
+                return [f"[Long lines end with .... For a whole one: read_file {msgspec.json.encode(call).decode()}]"]
+    return []
 
 
 def size_of_change(view: DiffView) -> str:
@@ -36,5 +46,5 @@ def _next_call(hunks: tuple[DiffHunk, ...], path: str, first: int) -> str:
     return f"[The other changed lines: read_file {msgspec.json.encode(call).decode()}]"
 
 
-def _cut(line: str) -> str:
+def _cut_line(line: str) -> str:
     return line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:MAX_LINE_CHARACTERS]}..."

@@ -52,7 +52,7 @@ def place_chunks(lines: SearchedLines, chunks: Sequence[Chunk]) -> tuple[list[Pl
     unplaced: list[UnplacedChunk] = []
     below = 0
     for chunk in chunks:
-        outcome = _place(lines, chunk, below)
+        outcome = _place_chunk(lines, chunk, below)
         if isinstance(outcome, PlacedChunk):
             placed.append(outcome)
             # A chunk that appends to the file says nothing about the position of the next one.
@@ -63,18 +63,18 @@ def place_chunks(lines: SearchedLines, chunks: Sequence[Chunk]) -> tuple[list[Pl
     return sorted(placed, key=lambda each: each.start), unplaced
 
 
-def _place(lines: SearchedLines, chunk: Chunk, below: int) -> PlacedChunk | UnplacedChunk:
+def _place_chunk(lines: SearchedLines, chunk: Chunk, below: int) -> PlacedChunk | UnplacedChunk:
     try:
         contexts = _context_places(lines, chunk.contexts, below)
         readings = _readings(chunk)
         if not _old(readings[-1].lines):
             start = _place_of_addition(chunk, contexts, below, lines.count)
             return _placed(lines, readings[-1], start)
-        found = _found(lines, readings, contexts, below)
+        place = _place_at_match(lines, readings, contexts, below)
     except (_Ambiguous, _NoContext, UnclearIndentation) as problem:
         return UnplacedChunk(number=chunk.number, reason=str(problem))
-    if found is not None:
-        return found
+    if place is not None:
+        return place
     sought = _old(readings[-1].lines)
     return UnplacedChunk(number=chunk.number, reason=_not_found(lines, chunk, sought, below), sought=sought)
 
@@ -102,7 +102,7 @@ def _readings(chunk: Chunk) -> list[Chunk]:
     return [chunk, msgspec.structs.replace(chunk, lines=chunk.lines[: -chunk.spare_blanks])]
 
 
-def _found(
+def _place_at_match(
     lines: SearchedLines, readings: Sequence[Chunk], contexts: Sequence[int] | None, below: int
 ) -> PlacedChunk | None:
     """Place the chunk at its only match or, with a context and an exact match, at the first one below the context."""
@@ -133,11 +133,11 @@ def _place_of_addition(chunk: Chunk, contexts: Sequence[int] | None, below: int,
         return count
     if len(contexts) > 1:
         raise _Ambiguous(
-            f"The line after '@@' stands at {len(contexts)} places: lines {numbers(contexts)}. Put another '@@' line "
+            f"The line after '@@' occurs at {len(contexts)} places: lines {numbers(contexts)}. Put another '@@' line "
             "with what encloses the right one before it."
         )
     if contexts[0] + 1 < below:
-        raise _NoContext(f"The line '@@ {chunk.contexts[-1]}' stands above the chunk before. {IN_ORDER}")
+        raise _NoContext(f"The line '@@ {chunk.contexts[-1]}' is above the previous chunk. {IN_ORDER}")
     return contexts[0] + 1
 
 
@@ -188,7 +188,7 @@ def _first_below_each(places: Sequence[int], uppers: Sequence[int]) -> list[int]
 
 
 def _several(places: Sequence[int], match: Match) -> str:
-    how = "stand" if match is Match.EXACT else f"are not there exactly ({match.value}), and nearly so"
+    how = "occur" if match is Match.EXACT else f"have no exact match ({match.value}), but close ones"
     return (
         f"Its lines {how} at {len(places)} places: lines {numbers(places)}. Add lines of context, or a line "
         "'@@ ' with the class or function that encloses the right one."
@@ -203,7 +203,7 @@ def _not_found(lines: SearchedLines, chunk: Chunk, sought: Sequence[str], below:
     reason = f"Its lines are not {where}"
     if not elsewhere:
         return f"{reason}."
-    return f"{reason}; they stand at: line {numbers(elsewhere)}. {IN_ORDER}"
+    return f"{reason}; they occur at line {numbers(elsewhere)}. {IN_ORDER}"
 
 
 def _old(lines: Sequence[PatchLine]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,7 +20,31 @@ MAX_WORK = 500_000
 # A diff is shown, logged and sent as a whole, so its size is limited; no reader needs more.
 MAX_SHOWN_CHARACTERS = 1_000_000
 
-Opcode = tuple[str, int, int, int, int]
+
+class Opcode(NamedTuple):
+    """A run of lines that are equal, replaced, removed or added, as `difflib` describes it."""
+
+    tag: str
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+    @property
+    def is_equal(self) -> bool:
+        return self.tag == "equal"
+
+    def first(self, count: int) -> "Opcode":
+        """The first lines of an equal run."""
+        return self._replace(
+            old_end=min(self.old_end, self.old_start + count), new_end=min(self.new_end, self.new_start + count)
+        )
+
+    def last(self, count: int) -> "Opcode":
+        """The last lines of an equal run."""
+        return self._replace(
+            old_start=max(self.old_start, self.old_end - count), new_start=max(self.new_start, self.new_end - count)
+        )
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,22 +108,32 @@ def _remark_on_unseen(old: int, new: int) -> DiffHunk:
 
 
 def _regions(text: str, index: LineIndex, spans: list[TextSpan]) -> Iterator[Region]:
-    more = 0
+    """The parts of the text around the spans, before and after the change, until there are too many characters."""
+    added = 0  # lines, by the regions above
     room = MAX_SHOWN_CHARACTERS
     for start, end, inside in _neighbourhoods(text, spans):
-        pieces: list[str] = []
-        place = start
-        for span in inside:
-            pieces += [text[place : span.start], span.new]
-            place = span.end
-        old, new = text[start:end], "".join([*pieces, text[place:end]])
-        seen_old, seen_new = _beginning(old, room), _beginning(new, room)
-        room -= max(len(seen_old), len(seen_new))
-        before, after = _lines(seen_old), _lines(seen_new)
-        above = index.line_at(start)
-        unseen = _changed_lines(old[len(seen_old) :], new[len(seen_new) :])
-        yield Region(old_above=above, new_above=above + more, before=before, after=after, unseen=unseen)
-        more += len(after) - len(before)
+        old, new = text[start:end], _replaced(text, start, end, inside)
+        shown_old, shown_new = _beginning(old, room), _beginning(new, room)
+        room -= max(len(shown_old), len(shown_new))
+        region = Region(
+            old_above=index.line_at(start),
+            new_above=index.line_at(start) + added,
+            before=_lines(shown_old),
+            after=_lines(shown_new),
+            unseen=_changed_lines(old[len(shown_old) :], new[len(shown_new) :]),
+        )
+        yield region
+        added += len(region.after) - len(region.before)
+
+
+def _replaced(text: str, start: int, end: int, spans: list[TextSpan]) -> str:
+    """A part of the text with the spans inside it replaced."""
+    pieces: list[str] = []
+    position = start
+    for span in spans:
+        pieces += [text[position : span.start], span.new]
+        position = span.end
+    return "".join([*pieces, text[position:end]])
 
 
 def _beginning(text: str, room: int) -> str:
@@ -123,17 +158,18 @@ def _changed_lines(old: str, new: str) -> tuple[int, int]:
 
 def _neighbourhoods(text: str, spans: list[TextSpan]) -> Iterator[tuple[int, int, list[TextSpan]]]:
     """The ranges of `text` to show, each with the changes inside it. The changes must be in order."""
-    at: tuple[int, int] | None = None
+    start = end = 0
     inside: list[TextSpan] = []
     for span in spans:
-        start, end = _surroundings(text, span)
-        if at is not None and start > at[1]:
-            yield *at, inside
-            at, inside = None, []
-        at = (start if at is None else at[0], end)
+        span_start, span_end = _surroundings(text, span)
+        if inside and span_start > end:
+            yield start, end, inside
+            inside = []
+        start = start if inside else span_start
+        end = span_end
         inside.append(span)
-    if at is not None:
-        yield *at, inside
+    if inside:
+        yield start, end, inside
 
 
 def _surroundings(text: str, span: TextSpan) -> tuple[int, int]:
@@ -154,19 +190,22 @@ def _lines(text: str) -> list[str]:
 
 
 def _opcodes(before: list[str], after: list[str]) -> list[Opcode]:
-    """Like `SequenceMatcher.get_opcodes`, unless that would take too long."""
-    if _work(before, after) <= MAX_WORK:
-        return list(SequenceMatcher(None, before, after).get_opcodes())
+    """The runs of equal and changed lines; one large replacement if an exact comparison would take too long."""
+    if _comparison_cost(before, after) <= MAX_WORK:
+        return [Opcode(*code) for code in SequenceMatcher(None, before, after).get_opcodes()]
     shortest = min(len(before), len(after))
     top = next((at for at in range(shortest) if before[at] != after[at]), shortest)
     room = shortest - top
-    end = next((at for at in range(room) if before[-1 - at] != after[-1 - at]), room)
-    changed: Opcode = ("replace", top, len(before) - end, top, len(after) - end)
-    tail: Opcode = ("equal", len(before) - end, len(before), len(after) - end, len(after))
-    return [("equal", 0, top, 0, top), changed, tail]
+    bottom = next((at for at in range(room) if before[-1 - at] != after[-1 - at]), room)
+    old_end, new_end = len(before) - bottom, len(after) - bottom
+    return [
+        Opcode("equal", 0, top, 0, top),
+        Opcode("replace", top, old_end, top, new_end),
+        Opcode("equal", old_end, len(before), new_end, len(after)),
+    ]
 
 
-def _work(before: list[str], after: list[str]) -> int:
+def _comparison_cost(before: list[str], after: list[str]) -> int:
     """Roughly how many pairs of equal lines the comparison examines in each search."""
     often = Counter(after)
     return len(after) + sum(often[line] for line in before)
@@ -175,52 +214,42 @@ def _work(before: list[str], after: list[str]) -> int:
 def _groups(opcodes: list[Opcode]) -> Iterator[list[Opcode]]:
     """Changes with a few equal lines around them; changes far apart become separate groups."""
     group: list[Opcode] = []
-    for tag, i1, i2, j1, j2 in opcodes:
-        if tag != "equal":
-            group.append((tag, i1, i2, j1, j2))
-            continue
-        lead = (tag, max(i1, i2 - CONTEXT_LINES), i2, max(j1, j2 - CONTEXT_LINES), j2)
-        if not group:
-            group = [lead]
-        elif i2 - i1 <= 2 * CONTEXT_LINES:
-            group.append((tag, i1, i2, j1, j2))
+    for code in opcodes:
+        if code.is_equal and not group:
+            group = [code.last(CONTEXT_LINES)]
+        elif code.is_equal and code.old_end - code.old_start > 2 * CONTEXT_LINES:
+            yield [*group, code.first(CONTEXT_LINES)]
+            group = [code.last(CONTEXT_LINES)]
         else:
-            yield [*group, (tag, i1, i1 + CONTEXT_LINES, j1, j1 + CONTEXT_LINES)]
-            group = [lead]
-    if any(tag != "equal" for tag, *_ in group):
-        yield _with_short_end(group)
-
-
-def _with_short_end(group: list[Opcode]) -> list[Opcode]:
-    tag, i1, i2, j1, j2 = group[-1]
-    if tag != "equal":
-        return group
-    return [*group[:-1], (tag, i1, min(i2, i1 + CONTEXT_LINES), j1, min(j2, j1 + CONTEXT_LINES))]
+            group.append(code)
+    if any(not code.is_equal for code in group):
+        last = group[-1].first(CONTEXT_LINES) if group[-1].is_equal else group[-1]
+        yield [*group[:-1], last]
 
 
 def _hunk(group: list[Opcode], region: Region) -> DiffHunk:
-    _, old_start, _, new_start, _ = group[0]
-    _, _, old_end, _, new_end = group[-1]
+    old_start, new_start = group[0].old_start, group[0].new_start
+    old_end, new_end = group[-1].old_end, group[-1].new_end
     return DiffHunk(
         old_start=region.old_above + old_start + (old_end > old_start),
         old_count=old_end - old_start,
         new_start=region.new_above + new_start + (new_end > new_start),
         new_count=new_end - new_start,
-        lines=tuple(line for opcode in group for line in _hunk_lines(opcode, region)),
+        lines=tuple(line for code in group for line in _hunk_lines(code, region)),
     )
 
 
-def _hunk_lines(opcode: Opcode, region: Region) -> Iterator[DiffLine]:
-    tag, i1, i2, j1, j2 = opcode
+def _hunk_lines(code: Opcode, region: Region) -> Iterator[DiffLine]:
     first_old, first_new = region.old_above + 1, region.new_above + 1
-    if tag == "equal":
-        for old, new in zip(range(i1, i2), range(j1, j2), strict=True):
+    old_lines, new_lines = range(code.old_start, code.old_end), range(code.new_start, code.new_end)
+    if code.is_equal:
+        for old, new in zip(old_lines, new_lines, strict=True):
             text = _bare(region.before[old])
             yield DiffLine(kind="context", text=text, old_line=first_old + old, new_line=first_new + new)
         return
-    for old in range(i1, i2):
+    for old in old_lines:
         yield DiffLine(kind="remove", text=_bare(region.before[old]), old_line=first_old + old)
-    for new in range(j1, j2):
+    for new in new_lines:
         yield DiffLine(kind="add", text=_bare(region.after[new]), new_line=first_new + new)
 
 

@@ -120,7 +120,7 @@ def read_blocks(diff: str) -> tuple[DiffBlock, ...]:
 def _check_replacement(line: str, place: BlockSection, number: int) -> None:
     if place is BlockSection.IN_REPLACE and line.startswith(LINE_MARKS):
         raise BadDiff(
-            f"Line {number} of the diff is {line.rstrip()!r}, inside a REPLACE part. Line numbers stand right after "
+            f"Line {number} of the diff is {line.rstrip()!r}, inside a REPLACE part. Line numbers go right after "
             f"'{SEARCH}' only; if the line belongs to the file, put a backslash before it.\n{_what_to_do()}"
         )
 
@@ -139,8 +139,8 @@ def _misplaced(found: str, markers: Markers, place: BlockSection, number: int, l
 
 def _blocks_are_complete(markers: Markers, lines: Sequence[str]) -> bool:
     """Whether the marker counts are consistent, so that an extra marker is probably a line of the file."""
-    found = [markers.of(line) for line in lines]
-    searches, separators, replaces = (found.count(markers.ending(place)) for place in BlockSection)
+    kinds = [markers.of(line) for line in lines]
+    searches, separators, replaces = (kinds.count(markers.ending(place)) for place in BlockSection)
     return searches == replaces and separators >= searches
 
 

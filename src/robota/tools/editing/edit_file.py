@@ -9,7 +9,7 @@ from robota.contracts.workspace import Files
 from robota.providers.chunks import EditFormat
 from robota.text.visible import printable_name
 from robota.tools.presentation import description_beside
-from robota.workspace.problems import Missing
+from robota.workspace.problems import Missing, NotADirectory
 
 if TYPE_CHECKING:
     from robota.tools.editing.change import FileChange
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class EditFileParams(msgspec.Struct, frozen=True, kw_only=True):
-    path: Annotated[str, msgspec.Meta(description="The file, relative to the workspace.")]
+    path: Annotated[str, msgspec.Meta(description="The file.")]
     old_string: Annotated[str, msgspec.Meta(description="The text to replace, exactly as it is in the file.")]
     new_string: Annotated[str, msgspec.Meta(description="The text that replaces it.")]
     replace_all: Annotated[bool, msgspec.Meta(description="Replace every occurrence.")] = False
@@ -47,20 +47,25 @@ def _change(params: EditFileParams, files: Files) -> "FileChange":
     from robota.workspace.text.source import read_source
 
     if params.old_string == params.new_string:
-        raise ToolError("old_string and new_string are the same, so there is nothing to change.")
+        raise ToolError(
+            "old_string and new_string are the same. Nothing was changed. Give the text as it should become."
+        )
     if not params.old_string:
         return _creation(params, files)
     try:
         source = read_source(files, params.path)
-    except Missing as error:
-        raise ToolError(f"{error} To make a new file, leave old_string empty or use write_to_file.") from error
+    except (Missing, NotADirectory) as error:
+        from robota.tools.files.near_names import where_else
+
+        new = "To make a new file, leave old_string empty or use write_to_file."
+        raise ToolError(f"{error} {where_else(params.path, files)} {new}") from error
     old = plain_newlines(params.old_string)
     new = params.new_string if "\r" not in params.old_string else plain_newlines(params.new_string)
-    found = find_text(source.text, old, new, everywhere=params.replace_all)
-    if not isinstance(found, FoundText):
-        raise _not_replaced(params, source, found)
-    remark = " ".join(filter(None, (_remark(found), checked_new_text(source, found.spans))))
-    return changed_file(params.path, source, found.spans, remark)
+    search = find_text(source.text, old, new, everywhere=params.replace_all)
+    if not isinstance(search, FoundText):
+        raise _not_replaced(params, source, search)
+    remark = " ".join(filter(None, (_remark(search), checked_new_text(source, search.spans))))
+    return changed_file(params.path, source, search.spans, remark)
 
 
 def _creation(params: EditFileParams, files: Files) -> "FileChange":
@@ -79,7 +84,7 @@ def _creation(params: EditFileParams, files: Files) -> "FileChange":
 
 def _remark(found: "FoundText") -> str:
     if found.loosely:
-        return f"old_string is not exactly in the file; it was matched {found.loosely}. Check the result."
+        return f"old_string has no exact match in the file; it was matched {found.loosely}. Check the result."
     return f"Replaced {found.count} occurrences." if found.count > 1 else ""
 
 
@@ -92,17 +97,18 @@ def _not_replaced(params: EditFileParams, source: "SourceText", found: "Ambiguou
     name = printable_name(params.path)
     if isinstance(found, Unclear):
         return ToolError(
-            f"old_string is not exactly in {name!r}; at line {found.line} it is nearly. {UNCLEAR} Nothing was changed."
+            f"old_string has no exact match in {name!r}, but a close one at line {found.line}. {UNCLEAR} "
+            "Nothing was changed."
         )
     places = ", ".join(str(line) for line in found.lines)
     places += ", …" if found.count > len(found.lines) else ""
     if found.loosely:
         return ToolError(
-            f"old_string is not exactly in {name!r}; {found.loosely} it stands in {found.count} places, at lines "
+            f"old_string has no exact match in {name!r}; {found.loosely} it occurs {found.count} times, at lines "
             f"{places}. Nothing was changed. Copy the text exactly, with more lines around it."
         )
     return ToolError(
-        f"old_string stands in {found.count} places of {name!r}, at lines {places}. Nothing was changed. "
+        f"old_string occurs {found.count} times in {name!r}, at lines {places}. Nothing was changed. "
         "Give more lines around it so that it is unique, or set replace_all."
     )
 
@@ -122,7 +128,7 @@ def _not_found(params: EditFileParams, source: "SourceText") -> ToolError:
     nearest = nearest_text(source.lines, quoted)
     return ToolError(
         f"old_string was not found in {printable_name(params.path)!r}. Nothing was changed. {nearest}\n"
-        "Copy the text exactly as it stands in the file, without line numbers, or read the file again."
+        "Copy the text exactly as it is in the file, without line numbers, or read the file again."
     )
 
 

@@ -102,12 +102,12 @@ def _by_look(_text: str, there: PlainText, old: str, new: str) -> list[NearMatch
 def _by_lines(text: str, there: PlainText, old: str, new: str) -> list[NearMatch]:
     """Match whole lines, ignoring leading and trailing whitespace."""
     quoted, replacement = _without_common_edges(old, new, "\n")
-    wanted = [line.strip() for line in plain(quoted).split("\n")]
-    if not any(wanted):
+    quoted_lines = [line.strip() for line in plain(quoted).split("\n")]
+    if not any(quoted_lines):
         return []
     lines = text.split("\n")
     bare = [line.strip() for line in there.plain.split("\n")]
-    starts = (at for at in _indexes(bare, wanted[0]) if bare[at : at + len(wanted)] == wanted)
+    starts = (at for at in _indexes(bare, quoted_lines[0]) if bare[at : at + len(quoted_lines)] == quoted_lines)
     return [_place_of_lines(lines, at, quoted.split("\n"), replacement) for at in starts]
 
 

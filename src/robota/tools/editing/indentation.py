@@ -59,11 +59,11 @@ class Indentation:
             Meaning(quoted=indentation_of(one), actual=indentation_of(other)) if one.strip() else None
             for one, other in zip(quoted, there, strict=True)
         ]
-        known = [meaning for meaning in self._meanings if meaning is not None]
-        self._differs = any(meaning.quoted != meaning.actual for meaning in known)
+        meanings = [meaning for meaning in self._meanings if meaning is not None]
+        self._differs = any(meaning.quoted != meaning.actual for meaning in meanings)
         # Quotations are often stripped as a whole: then the first line says nothing about the others.
-        only_first_differs = len(known) > 1 and all(meaning.quoted == meaning.actual for meaning in known[1:])
-        self._clear = _unambiguous(known[1:] if only_first_differs else known)
+        only_first_differs = len(meanings) > 1 and all(meaning.quoted == meaning.actual for meaning in meanings[1:])
+        self._clear = _unambiguous(meanings[1:] if only_first_differs else meanings)
 
     def of_file(self, new: Sequence[str], start: int, end: int) -> tuple[str, ...]:
         """The new lines that replace the quoted lines `start` to `end`, indented as in the file."""
@@ -108,10 +108,10 @@ class Indentation:
 
     def _scaled(self, own: str) -> str | None:
         """Convert the indentation unit, for example two spaces to four, or eight spaces to a tab."""
-        known = self._clear if len(self._clear) > 1 else [MARGIN, *self._clear]
-        steps = {_step(outer, inner) for outer, inner in pairwise(known)}
+        clear = self._clear if len(self._clear) > 1 else [MARGIN, *self._clear]
+        steps = {_step(outer, inner) for outer, inner in pairwise(clear)}
         step = steps.pop() if len(steps) == 1 else None
-        outer = [each for each in known if own.startswith(each.quoted)]
+        outer = [each for each in clear if own.startswith(each.quoted)]
         if step is None or not outer:
             return None
         rest = own[len(outer[-1].quoted) :]

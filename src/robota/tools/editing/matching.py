@@ -38,14 +38,14 @@ class SearchedLines:
         """The indices in `lines[start:end]` at which the wanted lines begin."""
         if not wanted:
             return []
-        found = self._places_as_written(wanted) if match is Match.EXACT else self._places(wanted, match)
-        return [at for at in found if at >= start and (end is None or at + len(wanted) <= end)]
+        places = self._places_as_written(wanted) if match is Match.EXACT else self._places(wanted, match)
+        return [at for at in places if at >= start and (end is None or at + len(wanted) <= end)]
 
     def beginning_with(self, text: str, start: int) -> list[int]:
         """The lines from `start` that begin with this text, ignoring spacing and the style of quotes."""
-        wanted = fold(text)
+        folded = fold(text)
         form = self._form(Match.CHARACTERS)
-        return [at for at in range(start, len(form)) if form[at].startswith(wanted)]
+        return [at for at in range(start, len(form)) if form[at].startswith(folded)]
 
     def _places_as_written(self, wanted: Sequence[str]) -> Iterator[int]:
         """Searches the whole text, because splitting it into lines takes several times as long."""

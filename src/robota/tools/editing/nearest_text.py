@@ -9,6 +9,10 @@ CANDIDATES = 20
 MAX_COMPARED = 20_000
 SHOWN_LINES = 30
 SHOWN_CHARACTERS = 500
+# Any two lines have some letters in common; what is less alike only leads astray.
+LEAST_PERCENT = 40
+
+CUT = f"(Lines are cut after {SHOWN_CHARACTERS} characters here. Read the file to see them whole.)"
 
 
 class Nearest(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,16 +27,21 @@ def nearest_text(lines: Sequence[str], wanted: Sequence[str]) -> str:
     """The similarity of the nearest lines, and these lines with their numbers."""
     near = _nearest_lines(list(lines), list(wanted))
     if near is None:
-        return "Nothing in the file resembles it."
+        return "Nothing in the file is similar to it."
     percent = min(near.percent, 99)  # text that differs is never 100 % alike
     shown = range(near.first, min(near.last, near.first + SHOWN_LINES - 1) + 1)
     return "\n".join(
         [
-            f"The nearest text, {percent} % alike, is at lines {near.first}-{near.last}:",
+            f"The nearest text, {percent} % alike, is at {_line_range(near)}:",
             *(f"{number} | {lines[number - 1][:SHOWN_CHARACTERS]}" for number in shown),
             *([f"({near.last - shown[-1]} more lines)"] if near.last > shown[-1] else []),
+            *([CUT] if any(len(lines[number - 1]) > SHOWN_CHARACTERS for number in shown) else []),
         ]
     )
+
+
+def _line_range(near: Nearest) -> str:
+    return f"line {near.first}" if near.first == near.last else f"lines {near.first}-{near.last}"
 
 
 def _nearest_lines(lines: list[str], wanted: list[str]) -> Nearest | None:
@@ -45,7 +54,7 @@ def _nearest_lines(lines: list[str], wanted: list[str]) -> Nearest | None:
         window = "\n".join(lines[start : start + len(wanted)])[:MAX_COMPARED]
         best = max(best, (fuzz.ratio(text, window), -start))
     percent, start = round(best[0]), -best[1]
-    if percent < 1:
+    if percent < LEAST_PERCENT:
         return None
     return Nearest(first=start + 1, last=min(len(lines), start + len(wanted)), percent=percent)
 

@@ -37,12 +37,12 @@ def check_new_text(source: SourceText, spans: Iterable[TextSpan]) -> str:
     suspicious = [span for span in spans if _is_suspicious(span.new)]
     if not suspicious:
         return ""
-    known = {line.strip() for line in source.lines}
+    source_lines = {line.strip() for line in source.lines}
     remarks = []
     for span in suspicious:
         lines = _whole_lines(source.text, span)
-        _refuse_numbers(lines.coming, known)
-        remarks += _placeholders(lines, known)
+        _refuse_numbers(lines.coming, source_lines)
+        remarks += _placeholders(lines, source_lines)
     return " ".join(remarks)
 
 
@@ -53,8 +53,8 @@ def remark_on_new_file(content: str) -> str:
     written = [line for line in content.split("\n") if line.strip()]
     if len(written) > 2 and all(NUMBERED.match(line) for line in written):
         return "Every line begins with a number and a bar, like the listings of read_file. Leave them out if not meant."
-    found = [line for line in written if is_placeholder(line)]
-    return _told(found[0]) if found else ""
+    placeholders = [line for line in written if is_placeholder(line)]
+    return _remark(placeholders[0]) if placeholders else ""
 
 
 def is_placeholder(line: str) -> bool:
@@ -93,7 +93,7 @@ def _refuse_numbers(coming: Sequence[str], known: set[str]) -> None:
     of_file = [line for line in numbered if unnumbered(line).strip() and unnumbered(line).strip() in known]
     if of_file and 2 * len(of_file) >= len(numbered) and not any(NUMBERED.match(line) for line in known):
         raise UnmeantText(
-            f"The new text has line numbers: {_shown(of_file[0])}. They belong to the listing of read_file, not to the "
+            f"The new text has line numbers: {_quote(of_file[0])}. They belong to the listing of read_file, not to the "
             "file. Give the text again without the numbers and bars."
         )
 
@@ -105,18 +105,18 @@ def _placeholders(lines: _NewLines, known: set[str]) -> list[str]:
     lost = [line for line in lines.going if not is_placeholder(line)]
     if lost:
         raise UnmeantText(
-            f"The new text has a placeholder, {_shown(found[0])}, where the file has lines such as {_shown(lost[0])}; "
+            f"The new text has a placeholder, {_quote(found[0])}, where the file has lines such as {_quote(lost[0])}; "
             "they would be lost. Write out all of the text, or change only the lines that differ. If the placeholder "
-            "is meant as it stands, delete those lines first and add it in a second call."
+            "is really meant, delete those lines first and add it in a second call."
         )
-    return [_told(found[0])]
+    return [_remark(found[0])]
 
 
-def _told(line: str) -> str:
-    return f"The line {_shown(line)} reads like a placeholder for text that was left out; it was written as it is."
+def _remark(line: str) -> str:
+    return f"The line {_quote(line)} reads like a placeholder for text that was left out; it was written as it is."
 
 
-def _shown(line: str) -> str:
+def _quote(line: str) -> str:
     text = line.strip()
     return repr(text if len(text) <= 80 else f"{text[:79]}…")
 

@@ -18,7 +18,7 @@ from robota.tools.editing.patch_format import AddFile, BadPatch, DeleteFile, Ope
 from robota.workspace.files.atomic_write import Content
 from robota.workspace.files.change_set import Change, Link, Remove, Write
 from robota.workspace.files.files import FileData, LinkData
-from robota.workspace.problems import BinaryContent, FileProblem, Missing, NotARegularFile, TooBig
+from robota.workspace.problems import BinaryContent, FileProblem, Missing, NotADirectory, NotARegularFile, TooBig
 from robota.workspace.text.source import MAX_SOURCE_BYTES, SourceText, read_source
 
 
@@ -56,6 +56,10 @@ def draft_patch(files: Files, patch: str) -> tuple[FileDraft, ...]:
     for operation in operations:
         try:
             drafts.append(_draft(files, operation))
+        except (Missing, NotADirectory) as problem:
+            from robota.tools.files.near_names import where_else
+
+            problems.append(f"{problem} {where_else(operation.path, files)}")
         except (_Unusable, FileProblem) as problem:
             problems.append(str(problem))
     if problems:
@@ -206,7 +210,7 @@ def _encoded(path: str, text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise _Unusable(f"{path!r}: the new text holds a character that cannot be written as UTF-8.") from error
+        raise _Unusable(f"{path!r}: the new text contains a character that cannot be written as UTF-8.") from error
 
 
 def _twice_named(files: Files, operations: Sequence[Operation]) -> Iterator[str]:
@@ -237,6 +241,6 @@ def _failure(problems: Sequence[str]) -> str:
         [
             "The patch cannot be applied. Nothing was changed: a patch is applied as a whole or not at all.",
             *problems,
-            "Repair this and give the whole patch again. If in doubt, read the file first.",
+            "Fix this and give the whole patch again. If in doubt, read the file first.",
         ]
     )

@@ -82,8 +82,8 @@ def read_patch(patch: str) -> tuple[Operation, ...]:
 
 def paths_named(patch: str) -> tuple[str, ...]:
     """Every path in a patch, even if the patch cannot be parsed completely."""
-    found = (NAMED_PATH.fullmatch(line) for line in patch.replace("\r\n", "\n").split("\n"))
-    return tuple(dict.fromkeys(match[1].strip() for match in found if match and match[1].strip()))
+    matches = (NAMED_PATH.fullmatch(line) for line in patch.replace("\r\n", "\n").split("\n"))
+    return tuple(dict.fromkeys(match[1].strip() for match in matches if match and match[1].strip()))
 
 
 def paths_of(operation: Operation) -> tuple[str, ...]:
@@ -148,7 +148,7 @@ class _PatchReader:
             raise self._error("A further change in a file begins with '@@'")
         lines = list(self._chunk_lines())
         if not lines:
-            raise self._error("Expected lines that begin with ' ' (stays), '-' (goes) or '+' (comes)")
+            raise self._error("Expected lines that begin with ' ' (unchanged), '-' (removed) or '+' (added)")
         at_end = (line := self._peek()) is not None and line.rstrip() == END_OF_FILE
         if at_end:
             self._next()
@@ -194,5 +194,5 @@ class _PatchReader:
 
     def _error(self, problem: str, back: int = 0) -> BadPatch:
         at = self._at - back
-        found = repr(self._lines[at]) if at < len(self._lines) else "the end of the patch"
-        return BadPatch(f"{problem}; line {at + 1} of the patch is {found}.{_UNTOUCHED}")
+        line = repr(self._lines[at]) if at < len(self._lines) else "the end of the patch"
+        return BadPatch(f"{problem}; line {at + 1} of the patch is {line}.{_UNTOUCHED}")

@@ -7,14 +7,14 @@ import msgspec
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, Touches, titled
 from robota.contracts.workspace import Files
 from robota.tools.presentation import description_beside
-from robota.workspace.problems import Missing
+from robota.workspace.problems import Missing, NotADirectory
 
 if TYPE_CHECKING:
     from robota.tools.editing.change import FileChange
 
 
 class WriteToFileParams(msgspec.Struct, frozen=True, kw_only=True):
-    path: Annotated[str, msgspec.Meta(description="The file, relative to the workspace.")]
+    path: Annotated[str, msgspec.Meta(description="The file.")]
     content: Annotated[str, msgspec.Meta(description="The complete content of the file.")]
 
 
@@ -35,6 +35,10 @@ def _change(params: WriteToFileParams, files: Files) -> "FileChange":
         source = read_source(files, params.path, must_be_read=True)
     except Missing:
         return new_file(params.path, params.content)
+    except NotADirectory as error:
+        from robota.tools.files.near_names import with_near_names
+
+        raise with_near_names(error, params.path, files) from error
     content = params.content.removeprefix("\ufeff") if source.form.mark else params.content
     spans = [TextSpan(start=0, end=len(source.text), new=content)]
     return changed_file(params.path, source, spans, checked_new_text(source, spans))

@@ -11,11 +11,10 @@ from robota.text.visible import printable_name
 from robota.workspace.text.encoding import BYTE_ORDER_MARKS, decode
 
 PIECE_BYTES: Final = 4 * 1024 * 1024
-# How much of a line is kept; more is never shown.
-MOST_OF_A_LINE: Final = 16 * 1024
+MAX_BYTES_OF_A_CHARACTER: Final = 4
 # A few seconds of reading. Other tools are better for looking further into a file.
-MOST_BYTES: Final = 4 * 1024 * 1024 * 1024
-MOST_KEPT_BYTES: Final = 1024 * 1024
+MAX_BYTES: Final = 4 * 1024 * 1024 * 1024
+MAX_KEPT_BYTES: Final = 1024 * 1024
 UTF_8_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -26,9 +25,9 @@ class HugeFileLines(msgspec.Struct, frozen=True, kw_only=True):
     total: int | None
 
 
-async def lines_of_huge_file(files: Files, path: str, first: int, count: int) -> HugeFileLines:
-    """The lines from `first`, at most `count`, limited to what can be shown."""
-    window = _Window(first, count)
+async def lines_of_huge_file(files: Files, path: str, first: int, count: int, of_a_line: int) -> HugeFileLines:
+    """The lines from `first`, at most `count` and `of_a_line` characters of each, limited to what can be shown."""
+    window = _Window(first, count, of_a_line)
     place, stamp = 0, None
     while not window.is_full:
         # One piece at a time, so that other tasks can run and a cancelled call ends here.
@@ -43,9 +42,9 @@ async def lines_of_huge_file(files: Files, path: str, first: int, count: int) ->
             return HugeFileLines(lines=window.decoded(), total=total)
         window.take(part.data)
         place += len(part.data)
-        if place > MOST_BYTES and not window.is_full:
+        if place > MAX_BYTES and not window.is_full:
             raise ToolError(
-                f"Line {first} of {printable_name(path)!r} was not found within the first {MOST_BYTES:,} bytes. "
+                f"Line {first} of {printable_name(path)!r} was not found within the first {MAX_BYTES:,} bytes. "
                 "Use a command such as sed or tail."
             )
     return HugeFileLines(lines=window.decoded(), total=None)
@@ -63,9 +62,10 @@ def _check_text(path: str, start: bytes) -> None:
 class _Window:
     """Counts lines and keeps the requested ones."""
 
-    def __init__(self, first: int, count: int) -> None:
+    def __init__(self, first: int, count: int, of_a_line: int) -> None:
         self._first = first
         self._count = count
+        self._of_a_line = of_a_line
         self._number = 1  # of the line that starts with `_line`
         self._line = bytearray()
         self._has_rest = False  # whether the last line has any byte, kept or not
@@ -74,7 +74,7 @@ class _Window:
 
     @property
     def is_full(self) -> bool:
-        return len(self._lines) >= self._count or self._kept > MOST_KEPT_BYTES
+        return len(self._lines) >= self._count or self._kept > MAX_KEPT_BYTES
 
     def take(self, data: bytes) -> None:
         ends = data.count(b"\n")
@@ -100,11 +100,11 @@ class _Window:
 
     def decoded(self) -> list[str]:
         text = decode(b"\n".join(line.removesuffix(b"\r") for line in self._lines)).readable if self._lines else ""
-        return text.split("\n") if self._lines else []
+        return [line[: self._of_a_line] for line in text.split("\n")] if self._lines else []
 
     def _add(self, piece: bytes) -> None:
         if self._number >= self._first:
-            self._line += piece[: MOST_OF_A_LINE - len(self._line)]
+            self._line += piece[: MAX_BYTES_OF_A_CHARACTER * self._of_a_line - len(self._line)]
 
     def _end_line(self) -> None:
         if self._number >= self._first:

@@ -7,10 +7,12 @@ from typing import Annotated, Final
 import msgspec
 
 from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches, titled
+from robota.contracts.workspace import Files
 from robota.protocol.views import TextView
 from robota.text.counted import counted
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, tool_ask
+from robota.workspace.problems import Missing, NotADirectory
 
 MAX_ENTRIES: Final = 200
 DIGITS: Final = re.compile(r"(\d+)")
@@ -19,6 +21,9 @@ DIGITS: Final = re.compile(r"(\d+)")
 class ListFilesParams(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, msgspec.Meta(description="The directory. Default: the workspace.")] = "."
     recursive: Annotated[bool, msgspec.Meta(description="List the directories below, too.")] = False
+    offset: Annotated[
+        Annotated[int, msgspec.Meta(ge=0)], msgspec.Meta(description="Entries to skip, for the next page.")
+    ] = 0
 
 
 async def prepare(params: ListFilesParams, context: ToolContext) -> Prepared:
@@ -34,15 +39,47 @@ def touches(params: ListFilesParams) -> Touches:
 
 
 async def _list(params: ListFilesParams, context: ToolContext) -> ToolResult:
-    listing = await asyncio.to_thread(context.files.list, params.path, params.recursive, MAX_ENTRIES)
-    if not listing.entries:
-        return ToolResult(content="No files found.", view=TextView(text="Empty."))
-    names = "\n".join(printable_name(entry) for entry in sorted(listing.entries, key=_tree_order))
-    if listing.truncated:
-        names += f"\n\n(File list truncated at {MAX_ENTRIES} entries. List a directory further down to see more.)"
-    many = f"{len(listing.entries):,}+ entries." if listing.truncated else None
-    count = many or f"{counted(len(listing.entries), 'entry', 'entries')}."
-    return ToolResult(content=names, view=TextView(text=count))
+    files = context.files.holding(params.path)
+    try:
+        page = await asyncio.to_thread(_page, params, files)
+    except (Missing, NotADirectory) as error:
+        from robota.tools.files.near_names import with_near_names
+
+        raise with_near_names(error, params.path, files) from error
+    if not page.entries:
+        return ToolResult(content=_nothing(params, page), view=TextView(text="Empty."))
+    lines = [printable_name(entry) for entry in sorted(page.entries, key=_tree_order)]
+    count = counted(len(lines), "entry", "entries")
+    if params.offset or page.has_more:
+        more = "there are more" if page.has_more else "that is all"
+        lines.append(f"\n[Showing entries {params.offset + 1:,}-{params.offset + len(page.entries):,}; {more}.]")
+    if page.has_more:
+        from robota.contracts.rest_of_result import next_page
+
+        lines.append(f"[For the next entries: {next_page('list_files', params, params.offset + len(page.entries))}]")
+    return ToolResult(content="\n".join(lines), view=TextView(text=f"{count}{' of more' if page.has_more else ''}."))
+
+
+class EntryPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The entries after those that were skipped; `earlier` is how many of these there are."""
+
+    entries: tuple[str, ...]
+    earlier: int
+    has_more: bool
+
+
+def _page(params: ListFilesParams, files: Files) -> EntryPage:
+    """A longer listing begins with the entries of a shorter one, so a page is what the longer one has more."""
+    listing = files.list(params.path, params.recursive, params.offset + MAX_ENTRIES)
+    earlier = files.list(params.path, params.recursive, params.offset).entries if params.offset else ()
+    entries = tuple(entry for entry in listing.entries if entry not in set(earlier)) if earlier else listing.entries
+    return EntryPage(entries=entries, earlier=len(earlier), has_more=listing.truncated and bool(entries))
+
+
+def _nothing(params: ListFilesParams, page: EntryPage) -> str:
+    if page.earlier:
+        return f"There are only {counted(page.earlier, 'entry', 'entries')}; offset {params.offset} skips all of them."
+    return f"The directory {printable_name(params.path)!r} is empty, or everything in it is hidden from you."
 
 
 def _tree_order(entry: str) -> list[tuple[bool, list[tuple[int, str]]]]:

@@ -1,14 +1,13 @@
-"""What to do about a path that does not exist: a file beside it with a similar name, or a tool that finds it."""
+"""What to do about a path that does not exist: similar names beside it, or the tool that finds it."""
 
 from difflib import get_close_matches
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Final
 
-import msgspec
-
+from robota.contracts.tool import ToolError
 from robota.contracts.workspace import Files
 from robota.text.visible import printable_name
-from robota.workspace.problems import FileProblem
+from robota.workspace.problems import FileProblem, Missing, NotADirectory
 
 MAX_LOOKED_AT: Final = 1_000
 MAX_NAMED: Final = 3
@@ -16,21 +15,69 @@ MAX_NAMED: Final = 3
 LEAST_ALIKE: Final = 0.75
 
 
+def with_near_names(problem: FileProblem, path: str, files: Files) -> ToolError:
+    """The problem of a path where nothing suitable is, with what the model can do about it."""
+    return ToolError(f"{problem} {where_else(path, files)}")
+
+
+def directory_for_model(path: str, files: Files) -> Path:
+    """The real path of a directory; a `ToolError` with similar names if there is none."""
+    try:
+        return files.directory(path)
+    except NotADirectory as error:
+        raise with_near_names(error, path, files) from error
+
+
 def where_else(path: str, files: Files) -> str:
-    """A sentence that names files with similar names in the same directory, or the call that looks for the name."""
-    place = PurePosixPath(path)
-    near = [repr(printable_name(each)) for each in _near(place, files)]
+    """What there is instead: a file of that name, similar names in the directory, or a call that looks for it."""
+    missing, entries = _first_missing(PurePosixPath(path), files)
+    if missing.name in entries and _leads_nowhere(path, files):
+        return f"{printable_name(path)!r} is a symbolic link to something that does not exist. Choose another path."
+    if missing.name in entries:
+        return f"{printable_name(str(missing))!r} is a file. Read it with read_file, or search it with search_files."
+    below = PurePosixPath(path).relative_to(missing)
+    near = [repr(printable_name(_with_rest(each, below, files))) for each in _near(missing, entries)]
     if near:
         return f"Did you mean {' or '.join(near)}?"
-    call = msgspec.json.encode({"pattern": f"**/{place.name}"}).decode()
-    return f"Find it with glob {call}, or list its directory with list_files."
+    from robota.contracts.rest_of_result import named_call
+
+    name = PurePosixPath(path).name
+    nearest = named_call("list_files", **({} if missing.parent == PurePosixPath() else {"path": str(missing.parent)}))
+    return f"Find it with {named_call('glob', pattern=f'**/{name}')}, or see what there is with {nearest}."
 
 
-def _near(place: PurePosixPath, files: Files) -> list[str]:
+def _first_missing(place: PurePosixPath, files: Files) -> tuple[PurePosixPath, list[str]]:
+    """The part of the path that is not there, and the names beside it; those of directories end with a slash."""
+    for part in (place, *place.parents):
+        try:
+            return part, list(files.list(str(part.parent), False, MAX_LOOKED_AT).entries)
+        except FileProblem:
+            continue
+    return place, []
+
+
+def _leads_nowhere(path: str, files: Files) -> bool:
+    """Whether a path that is listed cannot be followed."""
     try:
-        entries = files.list(str(place.parent), False, MAX_LOOKED_AT).entries
+        files.read(path, max_bytes=0)
+    except Missing:
+        return True
     except FileProblem:
-        return []
-    names = {entry.rpartition("/")[2].lower(): entry for entry in entries if not entry.endswith("/")}
-    found = [names[name] for name in get_close_matches(place.name.lower(), names, MAX_NAMED, LEAST_ALIKE)]
-    return [name if place.parent == PurePosixPath() else str(place.parent / PurePosixPath(name).name) for name in found]
+        return False
+    return False
+
+
+def _with_rest(near: str, below: PurePosixPath, files: Files) -> str:
+    """The path in a directory of a similar name, if there is what was wanted; else the directory."""
+    place = PurePosixPath(near) / below
+    missing, entries = _first_missing(place, files)
+    return str(place) if missing == place and {place.name, f"{place.name}/"} & set(entries) else near
+
+
+def _near(place: PurePosixPath, entries: list[str]) -> list[str]:
+    names = {entry.removesuffix("/").lower(): entry for entry in entries}
+    folded = place.name.lower()
+    # Of a short name, two letters in the wrong order are too much of a difference.
+    swapped = [name for name in names if sorted(name) == sorted(folded)]
+    alike = list(dict.fromkeys((*swapped, *get_close_matches(folded, names, MAX_NAMED, LEAST_ALIKE))))[:MAX_NAMED]
+    return [str(place.parent / names[name]) for name in alike]

@@ -1,7 +1,7 @@
 """Read a file: text, a range of its lines or the block around one, an image, or the text of a document."""
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Final
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 
 from robota.contracts.tool import (
+    SHOWN_CHARACTERS,
     Effect,
     HookNames,
     Prepared,
@@ -21,19 +22,22 @@ from robota.contracts.tool import (
     Touches,
     titled,
 )
+from robota.contracts.workspace import Files
 from robota.protocol.conversation import ImageSource
 from robota.protocol.views import TextView
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, tool_ask
 from robota.workspace.files.files import FileData
-from robota.workspace.problems import Missing, TooBig
+from robota.workspace.problems import Missing, NotADirectory, TooBig
 
 if TYPE_CHECKING:
     from robota.tools.documents.document_child import DocumentFormat
 
 DEFAULT_LINES = 2000
 MAX_LINE_CHARACTERS = 2000
-MAX_CHARACTERS = 39_000  # a little below what the engine gives to a model as one result
+KEPT_OF_A_CUT_LINE = MAX_LINE_CHARACTERS - len("...")
+MAX_CHARACTERS = SHOWN_CHARACTERS
+MAX_KEPT_OF_A_LINE = 16 * 1024  # in a document, or a file that is too large to be read as a whole
 ROOM_FOR_NUMBER = 10
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
 
@@ -50,7 +54,7 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class ReadFileParams(msgspec.Struct, frozen=True, kw_only=True):
-    path: Annotated[str, msgspec.Meta(description="The file, relative to the workspace.")]
+    path: Annotated[str, msgspec.Meta(description="The file.")]
     offset: Annotated[Positive | None, msgspec.Meta(description="The first line to read, counted from 1.")] = None
     limit: Annotated[Positive | None, msgspec.Meta(description=f"How many lines. Default {DEFAULT_LINES}.")] = None
     around_line: Annotated[
@@ -61,11 +65,12 @@ class ReadFileParams(msgspec.Struct, frozen=True, kw_only=True):
 class NumberedLines(msgspec.Struct, frozen=True, kw_only=True):
     """Some lines of a text, starting with line `first`; `total` is None if the end was not reached.
 
-    `whole_lines` are those that are cut in `lines`, by number.
+    `wanted` is the last line that was asked for. `whole_lines` are those that are cut in `lines`, by number.
     """
 
     first: int
     lines: list[str]
+    wanted: int
     total: int | None
     whole_lines: dict[int, str] = {}
 
@@ -86,7 +91,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 async def prepare(params: ReadFileParams, context: ToolContext) -> Prepared:
     """Show what will be read and its real path; `run` opens the file."""
-    real = context.files.resolve(params.path)
+    real = context.files.holding(params.path).resolve(params.path)
     action = SayTool(
         tool="readFile",
         path=printable_name(params.path),
@@ -105,38 +110,40 @@ def touches(params: ReadFileParams) -> Touches:
 async def _read(params: ReadFileParams, context: ToolContext) -> ToolResult:
     from robota.workspace.text.source import MAX_SOURCE_BYTES
 
+    files = context.files.holding(params.path)
     try:
-        file = context.files.read(params.path, MAX_SOURCE_BYTES)
-    except Missing as error:
-        from robota.tools.files.near_names import where_else
+        file = files.read(params.path, MAX_SOURCE_BYTES)
+    except (Missing, NotADirectory) as error:
+        from robota.tools.files.near_names import with_near_names
 
-        raise ToolError(f"{error} {where_else(params.path, context.files)}") from error
+        raise with_near_names(error, params.path, files) from error
     except TooBig:
-        start = context.files.read_part(params.path, 0, KIND_BYTES).data
+        start = files.read_part(params.path, 0, KIND_BYTES).data
         if (
             params.around_line is not None
             or image_type(start) is not None
             or open_document(params.path, start) is not None
         ):
             raise
-        return await _slice_of_huge_file(params, context)
+        return await _slice_of_huge_file(params, context, files)
     result = await _content(params, context, file)
-    context.files.note_read(file)
+    files.note_read(file)
     return result
 
 
-async def _slice_of_huge_file(params: ReadFileParams, context: ToolContext) -> ToolResult:
+async def _slice_of_huge_file(params: ReadFileParams, context: ToolContext, files: Files) -> ToolResult:
     # Imported here because it is rarely needed.
     from robota.tools.files.huge_file import lines_of_huge_file
 
     first = params.offset or 1
-    found = await lines_of_huge_file(context.files, params.path, first, params.limit or DEFAULT_LINES)
-    if not found.lines:
+    count = params.limit or DEFAULT_LINES
+    page = await lines_of_huge_file(files, params.path, first, count, MAX_KEPT_OF_A_LINE)
+    if not page.lines:
         name = printable_name(params.path)
-        raise ToolError(f"{name!r} has {found.total} lines; there is no line {first}. Use a smaller offset.")
-    taken = _taken(found.lines, 1, len(found.lines), found.total)
+        raise ToolError(f"{name!r} has {page.total} lines; there is no line {first}. Use a smaller offset.")
+    taken = _taken(page.lines, 1, count, page.total)
     whole = {number + first - 1: line for number, line in taken.whole_lines.items()}
-    shown = msgspec.structs.replace(taken, first=first, whole_lines=whole)
+    shown = msgspec.structs.replace(taken, first=first, wanted=taken.wanted + first - 1, whole_lines=whole)
     note = "The file is too large to be edited or read as a whole.\n"
     return _lines_result(params, context, shown, note + _range_notice(shown))
 
@@ -183,7 +190,9 @@ async def _document(params: ReadFileParams, context: ToolContext, document: Docu
     try:
         lines = await document.lines_until(first, first + count)
     except UnreadableDocument as error:
-        raise ToolError(f"{printable_name(params.path)!r} cannot be read as a {document.kind}: {error}.") from error
+        raise ToolError(
+            f"{printable_name(params.path)!r} cannot be read as a {document.kind}: {error}. Use a command."
+        ) from error
     if not lines:
         return _result(f"File: {printable_name(params.path)}\nNote: the {document.kind} contains no text.", "No text.")
     is_whole = len(lines) < first + count
@@ -224,20 +233,39 @@ def _lines_result(params: ReadFileParams, context: ToolContext, shown: NumberedL
 
 def _how_to_see_the_rest(params: ReadFileParams, context: ToolContext, shown: NumberedLines) -> list[str]:
     """The exact calls that return what was cut: the rest of long lines, and the lines after the last one."""
+    from robota.contracts.rest_of_result import byte_offset, how_to_read_rest, named_call
+
     calls: list[str] = []
     if shown.whole_lines:
-        name = context.keep("\n".join(shown.whole_lines.values()).encode("utf-8", "surrogateescape"))
-        numbers = ", ".join(map(str, shown.whole_lines))
+        kept_as = context.keep("\n".join(shown.whole_lines.values()).encode("utf-8", "surrogateescape"))
+        is_one = len(shown.whole_lines) == 1
+        # The rest of a single line begins where it was cut; several are returned whole.
+        offset = byte_offset(next(iter(shown.whole_lines.values()))[:KEPT_OF_A_CUT_LINE]) if is_one else 0
+        order = "" if is_one or kept_as is None else " They are stored whole, in this order."
         calls.append(
-            f"[Cut at {MAX_LINE_CHARACTERS} characters: line {numbers}. For the whole of "
-            f'{"it" if len(shown.whole_lines) == 1 else "them"}: read_command_output {{"artifact_id": "{name}"}}]'
+            f"[Cut at {MAX_LINE_CHARACTERS} characters: {_lines_named(shown.whole_lines)}.{order} "
+            f"{how_to_read_rest(kept_as, offset)}]"
         )
-    is_as_asked = shown.total is not None and len(shown.lines) == params.limit
-    if shown.last != shown.total and not is_as_asked and params.around_line is None:
-        following = {"path": params.path, "offset": shown.last + 1}
-        following |= {} if params.limit is None else {"limit": params.limit - len(shown.lines) or params.limit}
-        calls.append(f"[To read on: read_file {msgspec.json.encode(following).decode()}]")
+    if cut := [number for number, line in shown.whole_lines.items() if len(line) == MAX_KEPT_OF_A_LINE]:
+        calls.append(f"[Of {_lines_named(cut)}, {MAX_KEPT_OF_A_LINE:,} characters are kept. Use a command for more.]")
+    end = shown.wanted if shown.total is None else min(shown.wanted, shown.total)
+    does_not_fit = shown.last < end
+    goes_on = shown.last != shown.total and params.around_line is None and None in (params.limit, shown.total)
+    if does_not_fit or goes_on:
+        limit = {} if params.limit is params.around_line is None else {"limit": end - shown.last or params.limit}
+        calls.append(f"[To read on: {named_call('read_file', path=params.path, offset=shown.last + 1, **limit)}]")
     return calls
+
+
+def _lines_named(numbers: Collection[int]) -> str:
+    """`line 3`, or `lines 3, 5-9`: neighbours as a range."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return f"line{'s' if len(numbers) > 1 else ''} {', '.join('-'.join(map(str, run)) for run in runs)}"
 
 
 def _result(content: str, summary: str) -> ToolResult:
@@ -250,14 +278,14 @@ def _taken(lines: list[str], first: int, last: int, total: int | None) -> Number
     whole: dict[int, str] = {}
     room = MAX_CHARACTERS
     for number, line in enumerate(lines[first - 1 : last], first):
-        shown = line if len(line) <= MAX_LINE_CHARACTERS else line[: MAX_LINE_CHARACTERS - 3] + "..."
+        shown = line if len(line) <= MAX_LINE_CHARACTERS else line[:KEPT_OF_A_CUT_LINE] + "..."
         room -= len(shown) + ROOM_FOR_NUMBER
         if room < 0:
             break
         taken.append(shown)
         if shown is not line:
             whole[number] = line
-    return NumberedLines(first=first, lines=taken, total=total, whole_lines=whole)
+    return NumberedLines(first=first, lines=taken, wanted=last, total=total, whole_lines=whole)
 
 
 def _numbered(shown: NumberedLines) -> str:
@@ -297,8 +325,14 @@ def _foreign(kind: str, document_format: "DocumentFormat", data: bytes) -> Docum
         # Loaded with the first document.
         from robota.tools.documents.document_child import WantedLines, document_lines
 
-        wanted = WantedLines(first=first, last=last, characters=MAX_CHARACTERS, line_characters=MAX_LINE_CHARACTERS + 1)
-        return await document_lines(document_format, data, wanted)
+        lines = WantedLines(
+            first=first,
+            last=last,
+            characters=MAX_CHARACTERS,
+            shown_of_a_line=MAX_LINE_CHARACTERS,
+            kept_of_a_line=MAX_KEPT_OF_A_LINE,
+        )
+        return await document_lines(document_format, data, lines)
 
     return Document(kind=kind, lines_until=lines_until)
 

@@ -6,23 +6,36 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect, HookNames, Prepared, Tool, ToolContext, ToolGroup, ToolResult, Touches, titled
+from robota.contracts.tool import (
+    SHOWN_CHARACTERS,
+    Effect,
+    HookNames,
+    Prepared,
+    Tool,
+    ToolContext,
+    ToolGroup,
+    ToolResult,
+    Touches,
+    titled,
+)
 from robota.contracts.workspace import Files
 from robota.protocol.views import TextView
 from robota.text.counted import counted
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, tool_ask
+from robota.workspace.problems import Missing
 
 if TYPE_CHECKING:
     from robota.workspace.search.content import ContentSearchResult, FoundFile
 
 MAX_RESULTS: Final = 300
 MAX_CONTEXT: Final = 20
-MAX_CHARACTERS: Final = 40_000
+MAX_CHARACTERS: Final = SHOWN_CHARACTERS
 MAX_REGEX_CHARACTERS: Final = 10_000
 TIMEOUT_S: Final = 60.0
 SHOWN_UNREADABLE: Final = 3
-ROOM_FOR_NUMBER: Final = 10
+ROOM_FOR_NUMBER: Final = 12
+ROOM_FOR_HEADING: Final = 12
 
 
 class SearchFilesParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +58,7 @@ class SearchFilesParams(msgspec.Struct, frozen=True, kw_only=True):
         msgspec.Meta(description=f"Matches to return at most. Default {MAX_RESULTS}."),
     ] = MAX_RESULTS
     offset: Annotated[
-        Annotated[int, msgspec.Meta(ge=0)], msgspec.Meta(description="Matches to skip, to read on. Default 0.")
+        Annotated[int, msgspec.Meta(ge=0)], msgspec.Meta(description="Matches to skip, for the next page.")
     ] = 0
 
 
@@ -63,10 +76,11 @@ def touches(params: SearchFilesParams) -> Touches:
 
 async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult:
     # Imported with the first search.
+    from robota.contracts.rest_of_result import next_page
     from robota.workspace.search.content import Query, search
     from robota.workspace.search.pattern import PathPattern
 
-    files = context.files
+    files = context.files.holding(params.path)
     query = Query(
         path=files.resolve(params.path),
         regex=params.regex,
@@ -76,11 +90,18 @@ async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult
         hidden=params.include_hidden,
         limit=params.offset + params.max_results,
     )
-    found = await search(files.root, query, _left_out(files, query.path))
-    page = _page(found, params)
-    summary = _summary(found, page, params)
-    following = [_next_call(page, params)] if page.has_more else []
-    parts = [summary, *_notes(found), *(_rendered(file) for file in page.files), *following]
+    try:
+        result = await search(files.root, query, _left_out(files, query.path))
+    except Missing as error:
+        from robota.tools.files.near_names import with_near_names
+
+        raise with_near_names(error, params.path, files) from error
+    page = _page(result, params)
+    summary = _summary(result, page, params)
+    following = [f"[For the next matches: {next_page('search_files', params, page.last)}]"] if page.has_more else []
+    outside = "" if files is context.files else f"{files.root}/"
+    parts = [summary, *_notes(result), *(_rendered(file, outside) for file in page.files)]
+    parts += [*_how_to_see_whole_lines(page, outside), *following]
     return ToolResult(content="\n\n".join(parts), view=TextView(text=summary))
 
 
@@ -103,21 +124,27 @@ class MatchPage(msgspec.Struct, frozen=True, kw_only=True):
 def _page(found: "ContentSearchResult", params: SearchFilesParams) -> MatchPage:
     """The matches after `offset`, as many as fit and at least one. Counted after cutting, so that the count is true."""
     matches = [(file, line) for file in found.files for line in file.lines if line.is_match]
-    wanted: dict[str, set[int]] = {}
+    lines_by_path: dict[str, set[int]] = {}
     room, last = MAX_CHARACTERS, params.offset
     for file, match in matches[params.offset : params.offset + params.max_results]:
-        numbers = wanted.get(file.path, set())
-        near = [line for line in file.lines if abs(line.number - match.number) <= params.context]
+        numbers = lines_by_path.get(file.path, set())
+        # Neighbouring matches are shown where they are counted, on this page or another.
+        near = [
+            line
+            for line in file.lines
+            if line is match or (not line.is_match and abs(line.number - match.number) <= params.context)
+        ]
         added = [line for line in near if line.number not in numbers]
-        room -= sum(len(line.text) + ROOM_FOR_NUMBER for line in added) + (0 if numbers else len(file.path))
-        if room < 0 and wanted:
+        heading = 0 if numbers else len(file.path) + ROOM_FOR_HEADING
+        room -= sum(len(line.text) + ROOM_FOR_NUMBER for line in added) + heading
+        if room < 0 and lines_by_path:
             break
-        wanted[file.path] = numbers | {line.number for line in added}
+        lines_by_path[file.path] = numbers | {line.number for line in added}
         last += 1
     shown = [
-        msgspec.structs.replace(file, lines=[line for line in file.lines if line.number in wanted[file.path]])
+        msgspec.structs.replace(file, lines=[line for line in file.lines if line.number in lines_by_path[file.path]])
         for file in found.files
-        if file.path in wanted
+        if file.path in lines_by_path
     ]
     has_more = last < len(matches) or found.is_cut
     return MatchPage(files=shown, first=params.offset + 1, last=last, has_more=has_more)
@@ -139,12 +166,15 @@ def _summary(found: "ContentSearchResult", page: MatchPage, params: SearchFilesP
     return f"No file was searched: hidden, ignored and secret files are skipped. Check {narrowed}."
 
 
-def _next_call(page: MatchPage, params: SearchFilesParams) -> str:
-    """The exact call that returns the matches after this page."""
-    given = msgspec.to_builtins(msgspec.structs.replace(params, offset=page.last))
-    defaults = {field.name: field.default for field in msgspec.structs.fields(SearchFilesParams)}
-    arguments = {name: value for name, value in given.items() if value != defaults[name]}
-    return f"For the next matches: search_files {msgspec.json.encode(arguments).decode()}"
+def _how_to_see_whole_lines(page: MatchPage, outside: str) -> list[str]:
+    """The call that shows the first line that is cut, as an example."""
+    cut = next(((file, line) for file in page.files for line in file.lines if line.is_cut), None)
+    if cut is None:
+        return []
+    from robota.contracts.rest_of_result import named_call
+
+    call = named_call("read_file", path=printable_name(f"{outside}{cut[0].path}"), offset=cut[1].number, limit=1)
+    return [f"[Long lines are cut at [truncated...]. For a whole one: {call}]"]
 
 
 def _notes(found: "ContentSearchResult") -> list[str]:
@@ -153,7 +183,7 @@ def _notes(found: "ContentSearchResult") -> list[str]:
         names = ", ".join(repr(printable_name(path)) for path in found.overlong[:SHOWN_UNREADABLE])
         more = ", …" if len(found.overlong) > SHOWN_UNREADABLE else ""
         notes.append(
-            f"Matching lines longer than a megabyte are not shown: they are in {names}{more}. "
+            f"Lines that are too long or match too often are not shown: they are in {names}{more}. "
             "Use a command such as grep -o to see a part of them."
         )
     if found.unreadable:
@@ -163,10 +193,10 @@ def _notes(found: "ContentSearchResult") -> list[str]:
     return notes
 
 
-def _rendered(file: "FoundFile") -> str:
+def _rendered(file: "FoundFile", outside: str) -> str:
     """Group neighbouring lines, with a separator between groups."""
     width = len(str(file.lines[-1].number))
-    rows = [f"# {printable_name(file.path)}"]
+    rows = [f"# {printable_name(outside + file.path)}"]
     last = file.lines[0].number - 1
     for line in file.lines:
         if line.number > last + 1:

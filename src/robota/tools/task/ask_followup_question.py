@@ -4,22 +4,11 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import (
-    Effect,
-    Prepared,
-    Preview,
-    Question,
-    Tool,
-    ToolContext,
-    ToolGroup,
-    ToolResult,
-    Touches,
-    titled,
-)
+from robota.contracts.tool import Preview, Question, titled
 from robota.protocol.asks.ask import QuestionAsk, SuggestedAnswer
 from robota.protocol.asks.seed import seed_ask
 from robota.protocol.calls import CallPurpose
-from robota.tools.presentation import description_beside
+from robota.tools.steering_tool import steering_tool
 
 
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,31 +24,22 @@ class AskFollowupQuestionParams(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
 
-async def prepare(params: AskFollowupQuestionParams, context: ToolContext) -> Prepared:
-    """The question; the engine asks it."""
-    suggest = tuple(SuggestedAnswer(answer=item.text, mode=item.mode) for item in params.follow_up)
-    asked = QuestionAsk(question=params.question, suggestions=suggest)
-
-    async def run() -> ToolResult:
-        return ToolResult(content="", control=Question(asked=asked))
-
-    return Prepared(preview=Preview(ask="followup", text=seed_ask(asked).text or ""), run=run)
+def order(params: AskFollowupQuestionParams) -> Question:
+    """The question that the engine asks."""
+    suggestions = tuple(SuggestedAnswer(answer=item.text, mode=item.mode) for item in params.follow_up)
+    return Question(asked=QuestionAsk(question=params.question, suggestions=suggestions))
 
 
-def touches(params: AskFollowupQuestionParams) -> Touches:
-    """What the call touches, for policy."""
-    return Touches()
+def preview(params: AskFollowupQuestionParams) -> Preview:
+    """The question as a row."""
+    return Preview(ask="followup", text=seed_ask(order(params).asked).text or "")
 
 
-TOOL = Tool(
-    name="ask_followup_question",
-    label="ask_followup_question",
-    group=ToolGroup.TASK,
-    params=AskFollowupQuestionParams,
-    description=description_beside(__file__),
-    effects=frozenset({Effect.TALK}),
-    touches=touches,
-    prepare=prepare,
+TOOL = steering_tool(
+    __file__,
+    AskFollowupQuestionParams,
+    order,
+    preview,
     title=titled("Question", "question"),
     purpose=CallPurpose.QUESTION,
 )

@@ -4,49 +4,30 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import (
-    Complete,
-    Effect,
-    Prepared,
-    Preview,
-    Tool,
-    ToolContext,
-    ToolGroup,
-    ToolResult,
-    Touches,
-    titled,
-)
+from robota.contracts.tool import Complete, Preview, titled
 from robota.protocol.calls import CallPurpose
-from robota.tools.presentation import description_beside
+from robota.tools.steering_tool import steering_tool
 
 
 class AttemptCompletionParams(msgspec.Struct, frozen=True, kw_only=True):
     result: Annotated[str, msgspec.Meta(description="The final answer.")]
 
 
-async def prepare(params: AttemptCompletionParams, context: ToolContext) -> Prepared:
-    """The result; the engine presents it and ends the task."""
-
-    async def run() -> ToolResult:
-        return ToolResult(content="", control=Complete(result=params.result))
-
-    return Prepared(preview=Preview(ask="completion_result", text=params.result), run=run)
+def order(params: AttemptCompletionParams) -> Complete:
+    """The result, with which the engine ends the task."""
+    return Complete(result=params.result)
 
 
-def touches(params: AttemptCompletionParams) -> Touches:
-    """What the call touches, for policy."""
-    return Touches()
+def preview(params: AttemptCompletionParams) -> Preview:
+    """The result as a row."""
+    return Preview(ask="completion_result", text=params.result)
 
 
-TOOL = Tool(
-    name="attempt_completion",
-    label="attempt_completion",
-    group=ToolGroup.TASK,
-    params=AttemptCompletionParams,
-    description=description_beside(__file__),
-    effects=frozenset({Effect.TALK}),
-    touches=touches,
-    prepare=prepare,
+TOOL = steering_tool(
+    __file__,
+    AttemptCompletionParams,
+    order,
+    preview,
     title=titled("Result", "result"),
     purpose=CallPurpose.COMPLETION,
 )

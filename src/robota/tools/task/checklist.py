@@ -15,7 +15,7 @@ STATUS = {"x": "completed", "X": "completed", "-": "in_progress", "~": "in_progr
 def parse_checklist(text: str) -> tuple[TodoItem, ...]:
     """The items in order; other lines are ignored."""
     matches = (ITEM.match(line.strip()) for line in text.splitlines())
-    items = tuple(TodoItem(content=found[2].strip(), status=STATUS[found[1]]) for found in matches if found)
+    items = tuple(TodoItem(content=match[2].strip(), status=STATUS[match[1]]) for match in matches if match)
     if text.strip() and not items:
         raise ToolError(
             "No todo item was found, so the list was not changed. Write one item a line: "

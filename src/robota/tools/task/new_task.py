@@ -4,56 +4,39 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import (
-    Delegate,
-    Effect,
-    HookNames,
-    Prepared,
-    Tool,
-    ToolContext,
-    ToolGroup,
-    ToolResult,
-    Touches,
-    titled,
-)
+from robota.contracts.tool import Delegate, HookNames, Preview, titled
 from robota.protocol.calls import CallPurpose
-from robota.tools.presentation import SayTool, description_beside, tool_ask
+from robota.tools.presentation import SayTool, tool_ask
+from robota.tools.steering_tool import steering_tool
 
 
 class NewTaskParams(msgspec.Struct, frozen=True, kw_only=True):
-    mode: Annotated[str, msgspec.Meta(description="The mode of the subtask, for example `code`.")]
-    message: Annotated[str, msgspec.Meta(description="Everything that the subtask must know.")]
+    mode: Annotated[str, msgspec.Meta(description="Its mode, for example `code`.")]
+    message: Annotated[str, msgspec.Meta(description="Its task.")]
     todos: Annotated[str | None, msgspec.Meta(description="Its todo list, as a checklist.")] = None
 
 
-async def prepare(params: NewTaskParams, context: ToolContext) -> Prepared:
-    """The work to delegate; the engine starts the task."""
-    from robota.tools.task.checklist import as_rows, parse_checklist
+def order(params: NewTaskParams) -> Delegate:
+    """The subtask that the engine starts."""
+    from robota.tools.task.checklist import parse_checklist
 
-    todos = parse_checklist(params.todos or "")
-    action = SayTool(tool="newTask", mode=params.mode, content=params.message, todos=as_rows(todos))
-
-    async def run() -> ToolResult:
-        return ToolResult(content="", control=Delegate(mode=params.mode, message=params.message, todos=todos))
-
-    return Prepared(preview=tool_ask(action), run=run)
+    return Delegate(mode=params.mode, message=params.message, todos=parse_checklist(params.todos or ""))
 
 
-def touches(params: NewTaskParams) -> Touches:
-    """What the call touches, for policy."""
-    return Touches()
+def preview(params: NewTaskParams) -> Preview:
+    """The subtask as the seed's clients read it."""
+    from robota.tools.task.checklist import as_rows
+
+    todos = as_rows(order(params).todos)
+    return tool_ask(SayTool(tool="newTask", mode=params.mode, content=params.message, todos=todos))
 
 
-TOOL = Tool(
-    name="new_task",
-    label="new_task",
-    group=ToolGroup.TASK,
-    params=NewTaskParams,
-    description=description_beside(__file__),
-    effects=frozenset({Effect.TALK}),
-    touches=touches,
-    prepare=prepare,
-    hook_names=HookNames(arguments={"message": "prompt", "mode": "subagent_type"}),
+TOOL = steering_tool(
+    __file__,
+    NewTaskParams,
+    order,
+    preview,
     title=titled("Subtask", "message"),
     purpose=CallPurpose.SUBTASK,
+    hook_names=HookNames(arguments={"message": "prompt", "mode": "subagent_type"}),
 )

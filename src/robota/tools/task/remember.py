@@ -4,19 +4,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from robota.contracts.tool import (
-    Effect,
-    HookNames,
-    Prepared,
-    Remember,
-    Tool,
-    ToolContext,
-    ToolGroup,
-    ToolResult,
-    Touches,
-    titled,
-)
-from robota.tools.presentation import SayTool, description_beside, tool_ask
+from robota.contracts.tool import Preview, Remember, titled
+from robota.tools.presentation import SayTool, tool_ask
+from robota.tools.steering_tool import steering_tool
 
 
 class RememberParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,30 +18,14 @@ class RememberParams(msgspec.Struct, frozen=True, kw_only=True):
     text: Annotated[str, msgspec.Meta(description="One sentence of at most 240 characters.")]
 
 
-async def prepare(params: RememberParams, context: ToolContext) -> Prepared:
-    """The proposal; the engine stores it."""
-    action = SayTool(tool="remember", content=params.text)
-
-    async def run() -> ToolResult:
-        return ToolResult(content="", control=Remember(kind=params.type, topic=params.topic, text=params.text))
-
-    return Prepared(preview=tool_ask(action), run=run)
+def order(params: RememberParams) -> Remember:
+    """The proposal that the engine stores."""
+    return Remember(kind=params.type, topic=params.topic, text=params.text)
 
 
-def touches(params: RememberParams) -> Touches:
-    """What the call touches, for policy."""
-    return Touches()
+def preview(params: RememberParams) -> Preview:
+    """The text to remember."""
+    return tool_ask(SayTool(tool="remember", content=params.text))
 
 
-TOOL = Tool(
-    name="remember",
-    label="Remember",
-    group=ToolGroup.TASK,
-    params=RememberParams,
-    description=description_beside(__file__),
-    effects=frozenset({Effect.TALK}),
-    touches=touches,
-    prepare=prepare,
-    hook_names=HookNames(),
-    title=titled("Remember", "text"),
-)
+TOOL = steering_tool(__file__, RememberParams, order, preview, label="Remember", title=titled("Remember", "text"))

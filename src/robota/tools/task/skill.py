@@ -4,19 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from robota.contracts.tool import (
-    Effect,
-    HookNames,
-    Prepared,
-    Tool,
-    ToolContext,
-    ToolGroup,
-    ToolResult,
-    Touches,
-    UseSkill,
-    titled,
-)
-from robota.tools.presentation import SayTool, description_beside, tool_ask
+from robota.contracts.tool import Preview, Touches, UseSkill, titled
+from robota.tools.presentation import SayTool, tool_ask
+from robota.tools.steering_tool import steering_tool
 
 if TYPE_CHECKING:
     from robota.contracts.written_call import OtherForms
@@ -27,19 +17,19 @@ class SkillParams(msgspec.Struct, frozen=True, kw_only=True):
     args: Annotated[str, msgspec.Meta(description="What it should work on.")] = ""
 
 
-async def prepare(params: SkillParams, context: ToolContext) -> Prepared:
-    """The skill to follow; the engine knows the skills."""
-    action = SayTool(tool="skill", content=f"{params.skill} {params.args}".strip())
+def order(params: SkillParams) -> UseSkill:
+    """The skill whose instructions the engine adds."""
+    return UseSkill(name=params.skill, arguments=params.args)
 
-    async def run() -> ToolResult:
-        return ToolResult(content="", control=UseSkill(name=params.skill, arguments=params.args))
 
-    return Prepared(preview=tool_ask(action), run=run)
+def preview(params: SkillParams) -> Preview:
+    """The skill with its arguments."""
+    return tool_ask(SayTool(tool="skill", content=f"{params.skill} {params.args}".strip()))
 
 
 def touches(params: SkillParams) -> Touches:
     """What the call touches, for policy."""
-    return Touches()
+    return Touches(skill=params.skill.removeprefix("/"))
 
 
 def other_forms() -> "OtherForms":
@@ -49,16 +39,13 @@ def other_forms() -> "OtherForms":
     return OtherForms(parameters={"name": "skill", "skill_name": "skill", "arguments": "args", "input": "args"})
 
 
-TOOL = Tool(
-    name="skill",
+TOOL = steering_tool(
+    __file__,
+    SkillParams,
+    order,
+    preview,
     label="Skill",
-    group=ToolGroup.TASK,
-    params=SkillParams,
-    description=description_beside(__file__),
-    effects=frozenset({Effect.TALK}),
-    touches=touches,
-    prepare=prepare,
-    hook_names=HookNames(),
-    other_forms=other_forms,
     title=titled("Skill", "skill"),
+    touches=touches,
+    other_forms=other_forms,
 )

@@ -13,9 +13,13 @@ from robota.workspace.checkpoints.scan import NotCaptured
 
 
 class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`modes` lists files whose mode is neither `plain_mode` nor `executable_mode`."""
+    """`modes` lists files whose mode is neither `plain_mode` nor `executable_mode`.
+
+    `unsaved` are the ignored paths that were left out when ignored files were last captured; None if they never were.
+    """
 
     not_captured: tuple[NotCaptured, ...] = ()
+    unsaved: tuple[str, ...] | None = None
     modes: dict[str, int] = {}
     plain_mode: int = 0o644
     executable_mode: int = 0o755
@@ -23,6 +27,14 @@ class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     def mode_of(self, path: str, *, is_executable: bool) -> int:
         """The mode that a file had."""
         return self.modes.get(path, self.executable_mode if is_executable else self.plain_mode)
+
+    def was_absent(self, path: str) -> bool:
+        """Whether an ignored path that is not in the checkpoint was not there when ignored files were captured."""
+        return self.unsaved is not None and not is_beneath_any(path, self.unsaved)
+
+    def existed(self, paths: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Those of these ignored paths that may have been there, although they are not in the checkpoint."""
+        return tuple(path for path in paths if not self.was_absent(os.fsdecode(path)))
 
     def with_modes_of(self, target: "CheckpointDetails", changes: Sequence[CheckpointChange]) -> "CheckpointDetails":
         """These details with the modes of the changed paths taken from the target."""
@@ -37,10 +49,22 @@ class CheckpointDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         return msgspec.structs.replace(self, modes=modes)
 
 
+def is_beneath_any(path: str, places: Iterable[str]) -> bool:
+    """Whether the path is one of these, or in one of them."""
+    return any(path == place or path.startswith(f"{place}/") for place in places)
+
+
 def details_now(
-    workspace: Path, previous: CheckpointDetails | None, not_captured: tuple[NotCaptured, ...], paths: Iterable[bytes]
+    workspace: Path,
+    previous: CheckpointDetails | None,
+    not_captured: tuple[NotCaptured, ...],
+    paths: Iterable[bytes],
+    unsaved: tuple[str, ...] | None = None,
 ) -> CheckpointDetails:
-    """The details after inspecting these paths, and the paths that had an unusual mode before."""
+    """The details after inspecting these paths, and the paths that had an unusual mode before.
+
+    `unsaved` are the ignored paths that were left out, if ignored files were captured.
+    """
     looked = {os.fsdecode(path) for path in paths} | (set() if previous is None else previous.modes.keys())
     current_modes = {name: mode for name in looked if (mode := _mode_at(workspace / name)) is not None}
     base = previous or _most_usual(current_modes.values())
@@ -49,7 +73,8 @@ def details_now(
         for name, mode in current_modes.items()
         if mode != (base.executable_mode if _is_executable(mode) else base.plain_mode)
     }
-    return msgspec.structs.replace(base, not_captured=not_captured, modes=modes)
+    unsaved = base.unsaved if unsaved is None else unsaved
+    return msgspec.structs.replace(base, not_captured=not_captured, modes=modes, unsaved=unsaved)
 
 
 def _most_usual(modes: Iterable[int]) -> CheckpointDetails:

@@ -173,7 +173,7 @@ def _limit_cpu(pid: int, most_s: int) -> None:
 
 
 def _output(process: "Popen[bytes]") -> tuple[bytes, bytes]:
-    """What it prints. If that takes long, or anything goes wrong here, it does not outlive us."""
+    """Its output. It never outlives this call, and once it takes long, not this process either."""
     try:
         try:
             return process.communicate(timeout=UNWATCHED_S)

@@ -25,6 +25,7 @@ from robota.workspace.checkpoints.scan import STAGING_PREFIX
 from robota.workspace.files.confined_paths import best_opener, directory_within
 from robota.workspace.files.exchange_names import exchange_names
 from robota.workspace.files.open_for_writing import is_open_for_writing
+from robota.workspace.files.owner_rights import give_rights
 
 JOURNAL_NAME: Final = "restore.json"
 REFUSED_NAME: Final = "refused-restore.json"
@@ -61,8 +62,21 @@ def apply_changes(
     """Bring every path to its `after` state, or raise `CheckpointError` and leave everything unchanged.
 
     `top` is the open workspace: what its path leads to may change meanwhile. Each path must be in its `before` state.
-    `details` belong to the checkpoint that is restored.
+    `details` belong to the checkpoint that is restored. Rights that a directory lacks are given to its owner: a command
+    can take them away after it has changed something there.
     """
+    try:
+        _apply(store, git, top, changes, details)
+    except CheckpointError:
+        if os.geteuid() == 0:
+            raise
+        give_rights(top, [change.path for change in changes])
+        _apply(store, git, top, changes, details)
+
+
+def _apply(
+    store: Path, git: PrivateGit, top: int, changes: Sequence[CheckpointChange], details: CheckpointDetails
+) -> None:
     staging = f"{os.fsdecode(STAGING_PREFIX)}{os.urandom(8).hex()}"
     ordered = sorted(changes, key=lambda change: change.after is not None)  # deletions first, to make room
     steps = tuple(map(_step, ordered))
@@ -74,7 +88,7 @@ def apply_changes(
         with _open_directories(top, staging) as opened:
             _write_drafts(git, ordered, opened.staged, details)
             for number, step in enumerate(steps):
-                _do(opened, number, step)
+                _perform_step(opened, number, step)
             _check_replaced(ordered, opened.staged)
     except BaseException as error:
         _finish(store, journal, top)
@@ -222,7 +236,7 @@ def _step(change: CheckpointChange) -> _Step:
     return _Step(path=os.fsencode(change.path), new=new, old=change.before is not None)
 
 
-def _do(opened: "_OpenDirectories", number: int, step: _Step) -> None:
+def _perform_step(opened: "_OpenDirectories", number: int, step: _Step) -> None:
     """Keep the existing file, then put the draft in its place, atomically where the system can."""
     directory, name = os.path.split(os.fsdecode(step.path))
     parent, staged = opened.directory(directory, create=step.new is not None), opened.staged
@@ -235,7 +249,7 @@ def _do(opened: "_OpenDirectories", number: int, step: _Step) -> None:
         _replace(draft, kept, staged, name, parent)
     else:
         _remove_empty_tree(parent, name)
-        _put(draft, staged, name, parent)
+        _move_to_free_name(draft, staged, name, parent)
 
 
 def _replace(draft: str, kept: str, staged: int, name: str, parent: int) -> None:
@@ -260,7 +274,7 @@ def _undo(opened: "_OpenDirectories", number: int, step: _Step) -> None:
             now = None
         if is_kept and now is None:
             _remove_empty_tree(parent, name)
-            _put(kept, staged, name, parent)
+            _move_to_free_name(kept, staged, name, parent)
 
 
 class _OpenDirectories:
@@ -307,7 +321,7 @@ def _hard_link(name: str, parent: int, kept: str, staged: int) -> bool:
     return True
 
 
-def _put(source: str, staged: int, name: str, parent: int) -> None:
+def _move_to_free_name(source: str, staged: int, name: str, parent: int) -> None:
     """Move a file or link to a free name; `FileExistsError` if the name is taken."""
     if not _hard_link_to_new(source, staged, name, parent):
         if _exists(name, parent):

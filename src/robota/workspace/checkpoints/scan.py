@@ -11,9 +11,12 @@ from typing import Final
 
 import msgspec
 
+from robota.workspace.checkpoints.ignored_files import IgnoredLimits, IgnoredSelection, select_ignored
 from robota.workspace.checkpoints.private_git import CheckpointError, PrivateGit, TooMuchComputing
 from robota.workspace.checkpoints.unignored_files import unignored_files
 from robota.workspace.problems import Ignored
+from robota.workspace.shell.reading import read_script
+from robota.workspace.shell.script import Opaque, Plain
 
 GIT_NAMES: Final = (b".git",)
 OWN_DIRECTORY: Final = b".robota"
@@ -40,7 +43,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     """Paths to record, paths to remove, and what could not be captured.
 
     `first_named` are ignored paths to record that no call had named before. `named` are all files that a call named,
-    changed or not.
+    changed or not. `unsaved` are ignored paths that were left out of a scan that was to include them.
     """
 
     changed: tuple[bytes, ...]
@@ -48,6 +51,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
     first_named: tuple[bytes, ...] = ()
     forgotten: tuple[bytes, ...] = ()
     not_captured: tuple[NotCaptured, ...] = ()
+    unsaved: tuple[str, ...] = ()
 
 
 class _GivenPaths(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,17 +86,23 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
     kept_out: tuple[bytes, ...] = ()
     absent: set[bytes] = msgspec.field(default_factory=set)
 
-    def scan(self, named: Collection[str] = ()) -> Scan:
-        """What differs from the index. `named` are paths to include even if they are ignored."""
-        listed = self._listed()
+    def scan(self, named: Collection[str] = (), ignored: IgnoredLimits | None = None) -> Scan:
+        """What differs from the index. `named` are paths to include even if they are ignored.
+
+        With `ignored`, all ignored files are included up to these limits, except caches and installed packages.
+        """
+        listed = self._changed_paths()
         has_plain_parents = _PlainParents(self.git.workspace)
         troubles: list[NotCaptured] = []
         given = self._given_paths(named, has_plain_parents)
+        selected = IgnoredSelection() if ignored is None else self._ignored(ignored)
         forced = {*given.files, *self._ignored_below(given.directories, troubles)} - listed.keys()
         if forced:
             forced -= self._unchanged(forced)
+        forced |= set(selected.saved)  # git has just said that the index does not have them
         changed: list[bytes] = []
         forgotten: list[bytes] = []
+        taken_for_ours = [os.fsdecode(path).rstrip("/") for path in listed if self._is_taken_for_ours(path)]
         for path, is_known in (*listed.items(), *((path, False) for path in sorted(forced))):
             if self._is_ours(path):
                 continue
@@ -109,9 +119,21 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
             first_named=tuple(path for path in changed if path in forced and not self._was_absent(path)),
             forgotten=tuple(forgotten),
             not_captured=tuple(sorted(set(troubles))),
+            unsaved=tuple(sorted({*selected.unsaved, *(each.path for each in troubles), *taken_for_ours})),
         )
 
-    def _listed(self) -> dict[bytes, bool]:
+    def _ignored(self, limits: IgnoredLimits) -> IgnoredSelection:
+        """The ignored files to save. Raises `CheckpointError` if the ignore rules take too long."""
+        arguments = ("-o", "-i", "--exclude-standard", "--directory", "--no-empty-directory")
+        output = self.git.run("ls-files", "-z", *arguments, max_cpu_s=MAX_MATCHING_S)
+        paths = [path.rstrip(b"/") for path in output.split(b"\0")[:-1]]
+        limits = msgspec.structs.replace(limits, file_bytes=min(limits.file_bytes, self.max_file_bytes))
+        entries = [path for path in paths if not self._is_ours(path)]
+        selected = select_ignored(os.fsencode(self.git.workspace), entries, limits)
+        left_out = (os.fsdecode(path) for path in (*paths, *selected.saved) if self._is_taken_for_ours(path))
+        return msgspec.structs.replace(selected, unsaved=(*selected.unsaved, *left_out))
+
+    def _changed_paths(self) -> dict[bytes, bool]:
         """Every path that is new or differs from the index, and whether the index has it."""
         slow_rules = self.git.directory / SLOW_RULES_NAME
         if not slow_rules.exists():
@@ -149,6 +171,7 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
     def _files_of_repository(self, directory: bytes) -> Iterator[bytes]:
         """The files of a repository inside the workspace. Once recorded, git treats it as a plain directory."""
         if self._is_ours(directory):
+            yield directory.rstrip(b"/")
             return
         empty = self.git.directory / EMPTY_INDEX
         arguments = ("-z", "-o", "--exclude-standard")
@@ -233,6 +256,15 @@ class Scanner(msgspec.Struct, frozen=True, kw_only=True):
             or any(path == kept_out or path.startswith(kept_out + b"/") for kept_out in self.kept_out)
         )
 
+    def _is_taken_for_ours(self, path: bytes) -> bool:
+        """Whether it is left out because of its name, although nothing keeps commands from changing it."""
+        is_closed_to_commands = (
+            path.split(b"/")[0] == OWN_DIRECTORY
+            or b".git" in path.split(b"/")
+            or any(path == kept_out or path.startswith(kept_out + b"/") for kept_out in self.kept_out)
+        )
+        return self._is_ours(path) and not is_closed_to_commands
+
     def _obstacle(self, path: bytes) -> str | None:
         """Why a path cannot be captured; None if it can, empty if there is no file or link."""
         absolute = self._absolute(path)
@@ -263,3 +295,27 @@ def path_inside_workspace(name: str) -> bytes | None:
     except (UnicodeEncodeError, ValueError):
         return None
     return None if path.startswith((b"/", b"../")) or path in (b".", b"..") or b"\0" in path else path
+
+
+def named_paths(workspace: Path, paths: Sequence[str], commands: Sequence[str]) -> tuple[str, ...]:
+    """Paths that a call names, which checkpoints include even if ignore rules exclude them.
+
+    They are relative to the workspace: `paths`, and every word of the commands that could be one; none outside it.
+    """
+    top = str(workspace)
+    words = (*paths, *(word for command in commands for word in _words_of_command(command)))
+    relative = (os.path.relpath(os.path.join(top, word), top) for word in words if "\0" not in word)  # noqa: PTH118
+    return tuple(dict.fromkeys(name for name in relative if path_inside_workspace(name) is not None))
+
+
+def _words_of_command(command: str) -> Iterator[str]:
+    match read_script(command):
+        case Plain(commands=commands):
+            for each in commands:
+                yield from each.argv[1:]
+                yield from (redirect.target for redirect in each.redirects if redirect.writes)
+        case Opaque(possible=possible):
+            for argv in possible:
+                yield from argv[1:]
+        case _:
+            return

@@ -6,7 +6,7 @@ A checkpoint is a commit in that store. Its message records what could not be ca
 import json
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
@@ -16,7 +16,7 @@ import msgspec
 
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange, CheckpointFile
 from robota.workspace.checkpoints.checkpoint_details import CheckpointDetails, details_now
-from robota.workspace.checkpoints.checkpoint_list import CheckpointList, ListedCheckpoint
+from robota.workspace.checkpoints.ignored_files import IgnoredLimits
 from robota.workspace.checkpoints.packing import (
     STRAIGHT_TO_PACK,
     bytes_on_disk,
@@ -30,7 +30,7 @@ from robota.workspace.checkpoints.packing import (
 from robota.workspace.checkpoints.private_git import IN_TWO_PARTS, INDEX, CheckpointError, PrivateGit, private_git
 from robota.workspace.checkpoints.restore import OpenTop, recover
 from robota.workspace.checkpoints.scan import MAX_MATCHING_S, SLOW_RULES_NAME, Scan, Scanner
-from robota.workspace.checkpoints.store_directory import locked_store
+from robota.workspace.checkpoints.store_directory import CheckpointList, ListedCheckpoint, locked_store
 from robota.workspace.files.confined_paths import HeldRoot
 from robota.workspace.problems import RootReplaced
 
@@ -50,11 +50,15 @@ NOTHING: Final = b"0" * ID_LENGTH
 
 
 class Captured(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkpoint. If nothing has changed since the previous one, it is that one, and `is_new` is false."""
+    """A checkpoint; the previous one, with `is_new` false, if nothing has changed since.
+
+    `unsaved` are ignored paths that should be in it, but are not.
+    """
 
     id: str
     details: CheckpointDetails = CheckpointDetails()
     is_new: bool = True
+    unsaved: tuple[str, ...] = ()
 
 
 class CheckpointStore:
@@ -76,7 +80,7 @@ class CheckpointStore:
         Into a workspace that a session holds, nothing is restored once another directory has taken its place.
         """
         self._held_root = workspace if isinstance(workspace, HeldRoot) else None
-        self._directory = directory
+        self.directory = directory
         self.workspace = Path(os.path.realpath(workspace)) if isinstance(workspace, Path) else workspace.path
         self._env = env
         self._max_file_bytes = max_file_bytes
@@ -85,10 +89,13 @@ class CheckpointStore:
         self._own_directories = (directory, *own_directories)
         self._absent: set[bytes] = set()
 
-    def capture(self, named: Collection[str] = ()) -> Captured:
-        """Save the current workspace. `named` are paths to include even if they are ignored."""
+    def capture(self, named: Collection[str] = (), ignored: IgnoredLimits | None = None) -> Captured:
+        """Save the current workspace. `named` are paths to include even if they are ignored.
+
+        With `ignored`, all ignored files are included up to these limits, except caches and installed packages.
+        """
         with self.opened() as opened:
-            return opened.capture(named)
+            return opened.capture(named, ignored)
 
     def changes(self, before: str, after: str) -> tuple[CheckpointChange, ...]:
         """The paths that differ between two checkpoints, sorted."""
@@ -113,13 +120,13 @@ class CheckpointStore:
     @contextmanager
     def opened(self) -> Iterator["OpenStore"]:
         """The locked store, after recovery from a process that was killed."""
-        with locked_store(self._directory, self.workspace) as git_directory:
+        with locked_store(self.directory, self.workspace) as git_directory:
             git = private_git(git_directory, self.workspace, self._env)
             scanner = Scanner(
                 git=git, max_file_bytes=self._max_file_bytes, kept_out=self._kept_out(), absent=self._absent
             )
-            store = OpenStore(self._directory, git, scanner, self._top)
-            recover(self._directory, self.workspace, self._top)
+            store = OpenStore(self.directory, git, scanner, self._top)
+            recover(self.directory, self.workspace, self._top)
             yield store
 
     @contextmanager
@@ -157,28 +164,33 @@ class OpenStore:
         self._listed = CheckpointList(directory)
         self._details: dict[str, CheckpointDetails] = {}
 
-    def capture(self, named: Collection[str] = ()) -> Captured:
+    def capture(self, named: Collection[str] = (), ignored: IgnoredLimits | None = None) -> Captured:
         """See `CheckpointStore.capture`."""
         try:
-            return self._capture(named)
+            return self._capture(named, ignored)
         except CheckpointError:
             # The store may be damaged: an index that cannot be read, or one that refers to missing objects.
             if self._is_sound():
                 raise
             self._put_index_aside()
-            return self._capture(named)
+            return self._capture(named, ignored)
 
-    def _capture(self, named: Collection[str]) -> Captured:
-        scan = self._scanner.scan(named)
+    def _capture(self, named: Collection[str], ignored: IgnoredLimits | None) -> Captured:
+        scan = self._scanner.scan(named, ignored)
         newest = self._newest()
         previous = None if newest is None else newest.details
-        details = details_now(self.workspace, previous, scan.not_captured, (*scan.changed, *scan.named))
+        unsaved = None if ignored is None else scan.unsaved
+        details = details_now(self.workspace, previous, scan.not_captured, (*scan.changed, *scan.named), unsaved)
         is_same = not scan.changed and not scan.forgotten and not (self.git.directory / UNSAVED_NAME).exists()
         if is_same and newest is not None and newest.details == details:
-            return msgspec.structs.replace(newest, is_new=False)
+            return msgspec.structs.replace(newest, is_new=False, unsaved=scan.unsaved)
         if len(scan.changed) > MAX_FILES:
             raise CheckpointError(f"There are more than {MAX_FILES:,} files to save in {self.workspace}")
-        return self._save(scan, details)
+        return msgspec.structs.replace(self._save(scan, details), unsaved=scan.unsaved)
+
+    def note_as_new(self, paths: Iterable[str]) -> None:
+        """Note that these did not exist before: captured now, they are no part of earlier checkpoints."""
+        self._scanner.absent.update(map(os.fsencode, paths))
 
     def capture_only(self, paths: Sequence[str]) -> None:
         """Save these paths, which can all be captured, without scanning the others."""
@@ -191,9 +203,9 @@ class OpenStore:
     def _save(self, scan: Scan, details: CheckpointDetails) -> Captured:
         (self.git.directory / UNSAVED_NAME).touch()
         self._update_index(scan)
-        captured = Captured(id=self._commit(details), details=details)
+        captured, newest = Captured(id=self._commit(details), details=details), self._newest()
         self._details[captured.id] = details
-        self._note(captured, scan.first_named)
+        self._note(captured, scan.first_named if newest is None else newest.details.existed(scan.first_named))
         return captured
 
     def _update_index(self, scan: Scan) -> None:

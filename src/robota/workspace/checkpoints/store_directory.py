@@ -1,18 +1,21 @@
-"""The directory of a checkpoint store: created private, checked before use, locked during use."""
+"""The directory of a checkpoint store: created private, checked before use, locked during use; and its list."""
 
 import errno
 import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from robota.config.durable_file import make_private_directory
 from robota.workspace.checkpoints.private_git import INDEX, CheckpointError, make_git_directory
 
+LIST_NAME: Final = "checkpoints"
 LOCK_NAME: Final = "lock"
 WORKSPACE_NAME: Final = "workspace"
 GIT_NAME: Final = "git"
@@ -88,3 +91,37 @@ def _wait_for(descriptor: int) -> None:
             raise
         else:
             return
+
+
+class ListedCheckpoint(msgspec.Struct, frozen=True):
+    """A checkpoint and when it was made, in seconds."""
+
+    made_s: int
+    id: str
+
+
+class CheckpointList:
+    """The checkpoints of one store, oldest first, each with the time it was made."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / LIST_NAME
+
+    def read(self) -> list[ListedCheckpoint]:
+        """All checkpoints; lines that a full disk cut off are skipped."""
+        try:
+            lines = self._path.read_text().splitlines()
+        except FileNotFoundError:
+            return []
+        words = (line.split(" ") for line in lines)
+        return [ListedCheckpoint(int(pair[0]), pair[1]) for pair in words if len(pair) == 2 and pair[0].isdecimal()]
+
+    def add(self, checkpoint: str, now_s: int) -> None:
+        """Add one at the end."""
+        with self._path.open("a") as listed:
+            listed.write(f"{now_s} {checkpoint}\n")
+
+    def write(self, checkpoints: Iterable[ListedCheckpoint]) -> None:
+        """Keep only these."""
+        draft = self._path.with_name(f"{LIST_NAME}.new")
+        draft.write_text("".join(f"{each.made_s} {each.id}\n" for each in checkpoints))
+        draft.rename(self._path)

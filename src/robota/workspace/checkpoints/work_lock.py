@@ -14,6 +14,7 @@ from robota.workspace.checkpoints.store_directory import make_private
 from robota.workspace.process.lock_holder import holder_of
 
 AT_WORK_NAME: Final = "at-work"
+UNAPPROVED_NAME: Final = "unapproved"
 PAUSE_S: Final = 0.01
 MAX_PAUSES: Final = 2_000
 
@@ -24,7 +25,7 @@ def lock_for_change(store: Path) -> FileIO | None:
     None where there cannot be a store, so that nothing can be restored.
     """
     try:
-        descriptor = _opened(store)
+        descriptor = _opened(store, AT_WORK_NAME)
     except (OSError, CheckpointError):
         return None
     for _ in range(MAX_PAUSES):
@@ -37,7 +38,7 @@ def lock_for_change(store: Path) -> FileIO | None:
 @contextmanager
 def lock_for_restore(store: Path) -> Iterator[None]:
     """Keep calls from changing files. Raises `CheckpointError` if one is changing files now, and says whose it is."""
-    descriptor = _opened(store)
+    descriptor = _opened(store, AT_WORK_NAME)
     try:
         if not _try_lock(descriptor, fcntl.LOCK_EX):
             holder = holder_of(store / AT_WORK_NAME, is_shared=True)
@@ -51,9 +52,25 @@ def lock_for_restore(store: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _opened(store: Path) -> int:
+def lock_for_unapproved(store: Path) -> FileIO | None:
+    """Lock for a command that nobody approved, until the file is closed; None while another one holds it.
+
+    What one has left behind and is not taken out yet must not count as the state before another. Raises
+    `CheckpointError`.
+    """
+    try:
+        descriptor = _opened(store, UNAPPROVED_NAME)
+    except OSError as error:
+        raise CheckpointError(f"{error.filename}: {error.strerror}. Nothing was changed") from error
+    if _try_lock(descriptor, fcntl.LOCK_EX):
+        return FileIO(descriptor, "r+")
+    os.close(descriptor)
+    return None
+
+
+def _opened(store: Path, name: str) -> int:
     make_private(store)
-    return os.open(store / AT_WORK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    return os.open(store / name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def _try_lock(descriptor: int, kind: int) -> bool:

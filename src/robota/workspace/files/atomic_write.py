@@ -8,6 +8,8 @@ For a moment the new or the old content has a temporary name: in the directory f
 leftovers of a killed process can be found (`drafts.py`). These modules are imported only to write.
 """
 
+import errno
+import fcntl
 import io
 import os
 import stat
@@ -18,8 +20,11 @@ from functools import cache
 
 import msgspec
 
-from robota.workspace.files.directory_lock import directory_lock
+from robota.config.durable_file import lock_in_time
+from robota.workspace.problems import NotPermitted
 
+# Some network file systems have no locks; only the second check protects files there.
+NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 STALE_S = 15 * 60
 MANY_PARTS = 64
@@ -76,7 +81,7 @@ def replace_file(
     # The old file may be private, so the draft starts private.
     with _draft(parent, data, 0o600) as (file, draft):
         os.fsync(file)
-        with directory_lock(parent):
+        with _locked(parent):
             wait_until_closed(parent, name)
             before = look()
             _copy_attributes(name, before, parent, file.fileno())
@@ -95,7 +100,7 @@ def remove_file(parent: int, name: str, look: Callable[[], os.stat_result], draf
     from robota.workspace.files.open_for_writing import wait_until_closed
     from robota.workspace.files.safe_replace import safe_remove
 
-    with directory_lock(parent):
+    with _locked(parent):
         wait_until_closed(parent, name)
         safe_remove(parent, name, look(), drafts)
     os.fsync(parent)
@@ -196,3 +201,29 @@ def _copy_extended_attributes(name: str, parent: int, draft: int) -> None:
             os.setxattr(draft, attribute, os.getxattr(old, attribute))
     finally:
         os.close(old)
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[None]:
+    """Hold the lock of an open directory, from the last check of a file until it is replaced.
+
+    Raises `NotPermitted` if another process holds it for too long.
+    """
+    is_held = _lock(descriptor)
+    try:
+        yield
+    finally:
+        if is_held:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        lock_in_time(descriptor)
+    except BlockingIOError as error:
+        raise NotPermitted(f"The directory: {error.strerror}. Nothing was changed. Try again.") from error
+    except OSError as error:
+        if error.errno in NO_LOCKS:
+            return False
+        raise
+    return True

@@ -84,7 +84,7 @@ def _make_all(files: EditableFiles, changes: Sequence[Change]) -> None:
     done: list[_Done] = []
     try:
         for change in changes:
-            done.append(_make(files, change))
+            done.append(_carry_out(files, change))
     except BaseException as error:
         left = [problem for each in reversed(done) if (problem := _undone(files, each))]
         if isinstance(error, FileProblem):
@@ -131,7 +131,7 @@ def _digest(data: Content) -> bytes:
     return digest.digest()
 
 
-def _make(files: EditableFiles, change: Change) -> _Done:
+def _carry_out(files: EditableFiles, change: Change) -> _Done:
     match change:
         case Write():
             return _write(files, change)
@@ -151,7 +151,7 @@ def _write(files: EditableFiles, change: Write) -> _Done:
     directories = _missing_directories(files, change.path)
     mode = _mode(files, change.mode_of) if change.mode_of else 0
     if change.over is None and may_be_present(files.resolve(change.path)):
-        raise FileProblem(f"{change.path!r} already exists. It was not changed.")
+        raise FileProblem(f"{change.path!r} already exists. It was not changed. Read it, or choose another name.")
     try:
         files.write(change.path, change.data, over=change.over)
     except FileProblem:

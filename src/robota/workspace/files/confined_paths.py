@@ -30,6 +30,7 @@ RESOLVE_NO_SYMLINKS = 0x04
 RESOLVE_BENEATH = 0x08
 OPENAT2_TRIES = 8
 CLOSED = -1  # instead of a descriptor
+DIRECTORY_HELD = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 SPECIAL_FILES = (
@@ -38,6 +39,8 @@ SPECIAL_FILES = (
     (stat.S_ISCHR, "character device"),
     (stat.S_ISBLK, "block device"),
 )
+
+Identity = tuple[int, int]  # device and inode number
 
 # Opens a directory, given a descriptor of the root and a resolved path relative to it; follows no link.
 DirectoryOpener = Callable[[int, str], int]
@@ -214,7 +217,22 @@ def system_errors_as_problems(path: str) -> Iterator[None]:
     except NotADirectoryError as error:
         raise NotADirectory(f"{path!r}, or a part of it, is not a directory.") from error
     except OSError as error:
-        raise NotPermitted(f"{path!r}: {error.strerror or error}. Nothing was changed.") from error
+        raise NotPermitted(
+            f"{path!r}: {error.strerror or error}. Nothing was changed. Check its permissions."
+        ) from error
+
+
+def identity_of(status: os.stat_result) -> Identity:
+    """What stays the same while a file or directory keeps its place on the disk."""
+    return status.st_dev, status.st_ino
+
+
+def identity_at(path: Path) -> Identity | None:
+    """The identity of what is at a path; None if there is nothing."""
+    try:
+        return identity_of(path.lstat())
+    except OSError:
+        return None
 
 
 def check_regular(path: str, mode: int) -> None:
@@ -228,24 +246,26 @@ def not_regular(path: str, mode: int) -> NotARegularFile:
     if stat.S_ISDIR(mode):
         return NotARegularFile(f"{path!r} is a directory, not a file. Use list_files to see what is in it.")
     kind = next((word for test, word in SPECIAL_FILES if test(mode)), "special file")
-    return NotARegularFile(f"{path!r} is a {kind}, not a regular file, and was not opened.")
+    return NotARegularFile(f"{path!r} is a {kind}, not a regular file, and was not opened. Choose a file.")
 
 
 def _check_spelling(path: str) -> None:
     if not path.strip():
         raise InvalidPath("The path is empty. Give a path relative to the workspace; '.' is the workspace itself.")
     if "\0" in path:
-        raise InvalidPath("The path contains a NUL byte, which no file name can have.")
+        raise InvalidPath("The path contains a NUL byte, which no file name can have. Give it without.")
     if path == "~" or path.startswith(("~/", "file://")):
         raise InvalidPath(f"{path!r} is not expanded. Give a plain path relative to the workspace.")
     try:
         encoded = os.fsencode(path)
     except UnicodeEncodeError as error:
-        raise InvalidPath(f"{path!r} contains characters that no file name can have.") from error
+        raise InvalidPath(f"{path!r} contains characters that no file name can have. Give it without them.") from error
     if len(encoded) > MAX_PATH_BYTES:
-        raise InvalidPath(f"The path is {len(encoded)} bytes long; the limit is {MAX_PATH_BYTES}.")
+        raise InvalidPath(f"The path is {len(encoded)} bytes long; the limit is {MAX_PATH_BYTES}. Give a shorter one.")
     if any(len(name) > MAX_NAME_BYTES for name in encoded.split(b"/")):
-        raise InvalidPath(f"A name in the path is longer than {MAX_NAME_BYTES} bytes, which no file name can be.")
+        raise InvalidPath(
+            f"A name in the path is longer than {MAX_NAME_BYTES} bytes, which no file name can be. Give a shorter one."
+        )
 
 
 def _check_fully_resolved(real: Path, root: Path, path: str) -> None:
@@ -258,9 +278,9 @@ def _check_fully_resolved(real: Path, root: Path, path: str) -> None:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            raise InvalidPath(f"{path!r} cannot be resolved: {error.strerror}.") from error
+            raise InvalidPath(f"{path!r} cannot be resolved: {error.strerror}. Choose another path.") from error
         if is_link:
-            raise InvalidPath(f"{path!r} cannot be resolved: its symbolic links form a loop.")
+            raise InvalidPath(f"{path!r} cannot be resolved: its symbolic links form a loop. Choose another path.")
 
 
 def _open_or_make(root: int, relative: str, open_directory: DirectoryOpener, *, create: bool) -> int:
@@ -272,7 +292,7 @@ def _open_or_make(root: int, relative: str, open_directory: DirectoryOpener, *, 
     descriptor = os.dup(root)
     for name in Path(relative).parts:
         try:
-            _make(name, descriptor)
+            _make_directory(name, descriptor)
             deeper = os.open(name, DIRECTORY_FLAGS, dir_fd=descriptor)
         finally:
             os.close(descriptor)
@@ -280,7 +300,17 @@ def _open_or_make(root: int, relative: str, open_directory: DirectoryOpener, *, 
     return descriptor
 
 
-def _make(name: str, parent: int) -> None:
+def _make_directory(name: str, parent: int) -> None:
     with suppress(FileExistsError):  # exists already; if it is not a directory, opening it fails
         os.mkdir(name, dir_fd=parent)
         os.fsync(parent)
+
+
+def read_all(descriptor: int, size: int, max_bytes: int) -> bytes:
+    """The content, or one byte more than allowed if there is more. The size is a hint only: /proc reports 0."""
+    pieces: list[bytes] = []
+    room = max_bytes + 1
+    while room and (piece := os.read(descriptor, min(room, max(size + 1, 65_536)))):
+        pieces.append(piece)
+        room -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

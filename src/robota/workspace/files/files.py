@@ -3,7 +3,7 @@
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,10 +21,14 @@ from robota.workspace.files.atomic_write import (
 from robota.workspace.files.confined_paths import (
     DirectoryOpener,
     HeldRoot,
+    Identity,
     best_opener,
     check_regular,
     directory_within,
+    identity_at,
+    identity_of,
     not_regular,
+    read_all,
     resolve_beneath,
     resolve_name_beneath,
     system_errors_as_problems,
@@ -38,14 +42,15 @@ from robota.workspace.problems import (
     NotADirectory,
     NotPermitted,
     Overtaken,
-    TooBig,
+    changed_just_now,
+    hidden_by,
+    too_big,
 )
 
 if TYPE_CHECKING:
     from robota.workspace.files.listing import Listing
 
 READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
-Identity = tuple[int, int]  # device and inode number
 
 
 class FileData(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +123,18 @@ class EditableFiles(Protocol):
         ...
 
 
+class FilesOutside(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be read outside a root, if policy allows it.
+
+    `find` returns the directory of a real path outside, and `is_secret` is about files there. `added` are the
+    directories that the user lets the session read.
+    """
+
+    find: Callable[[str], Path | None] = lambda path: None
+    is_secret: Callable[[str], bool] = lambda relative: False
+    added: Callable[[], Collection[Path]] = tuple
+
+
 class LocalFiles:
     """The files beneath `root`. No path leads out of it, neither by `..` nor through a symbolic link.
 
@@ -134,6 +151,7 @@ class LocalFiles:
         is_secret: Callable[[str], bool] = lambda relative: False,
         journals_in: Path | None = None,
         drafts_in: Path | None = None,
+        outside: FilesOutside | None = None,
     ) -> None:
         """`open_directory` opens directories beneath the root; by default the best way that this system has.
 
@@ -141,12 +159,15 @@ class LocalFiles:
         `is_secret` matches paths that need approval: a search skips them unless it asks for them alone. `drafts_in` is
         the workspace whose `.robota` directory may hold drafts; the root by default.
         """
+        self._may_be_outside = outside or FilesOutside()
+        self._held_outside: dict[str, LocalFiles] | None = None
+        self._outside: dict[Path, LocalFiles] = {}
         self._drafts_in = drafts_in or root
         self.journals_in = journals_in
         self._is_secret = is_secret
         self._is_forbidden = is_forbidden
         self._held = HeldRoot(Path(os.path.realpath(root)))
-        self._root = self._held.path
+        self._root = self._base = self._held.path  # relative paths start at the base
         self._opener = open_directory
         self._tidied: set[Path] = set()
         self._locations: dict[tuple[str, bool], Location] | None = None
@@ -168,6 +189,30 @@ class LocalFiles:
     def close(self) -> None:
         """Release the root. Idempotent; nothing can be read or written after that."""
         self._held.close()
+        for files in self._outside.values():
+            files.close()
+
+    def added(self) -> Collection[Path]:
+        """The directories outside the root that the user lets the session read."""
+        return self._may_be_outside.added()
+
+    def holding(self, path: str) -> "LocalFiles":
+        """The files of the directory that a path is in: one outside the root that may be read, or these."""
+        if self._held_outside is not None and path in self._held_outside:
+            return self._held_outside[path]
+        if "\0" in path:
+            return self
+        real = os.path.realpath(self._base / path)
+        if Path(real).is_relative_to(self._root) or (place := self._may_be_outside.find(real)) is None:
+            return self
+        if place not in self._outside:
+            files = LocalFiles(place, self._opener, is_secret=self._may_be_outside.is_secret)
+            files._base = self._base
+            self._outside[place] = files
+        held = self._outside[place].for_call()
+        if self._held_outside is not None:
+            self._held_outside[path] = held
+        return held
 
     def for_call(self) -> "LocalFiles":
         """The same files for one call: a path keeps resolving to the location that it resolved to first.
@@ -179,6 +224,7 @@ class LocalFiles:
         held.__dict__.update(self.__dict__)
         held._locations = {}
         held._noted = {}
+        held._held_outside = {}
         return held
 
     def stamps(self) -> dict[str, Stamp]:
@@ -235,10 +281,10 @@ class LocalFiles:
         """The content of a regular file of at most `max_bytes`."""
         with self._opened(path) as (real, file, status):
             if status.st_size > max_bytes:
-                raise _too_big(path, status.st_size, max_bytes)
-            data = _read_all(file, status.st_size, max_bytes)
+                raise too_big(path, status.st_size, max_bytes)
+            data = read_all(file, status.st_size, max_bytes)
         if len(data) > max_bytes:
-            raise _too_big(path, len(data), max_bytes)
+            raise too_big(path, len(data), max_bytes)
         return FileData(path=real, data=data, stamp=stamp_of(status))
 
     def read_part(self, path: str, start: int, most: int) -> FileData:
@@ -335,7 +381,7 @@ class LocalFiles:
         real = self.resolve(path)
         above = real.relative_to(self._root).parts
         if above and self._kept.match(above, is_directory=True):
-            raise _ignored(path)
+            raise hidden_by(KEPT_FROM_THE_MODEL, path)
         rules = [self._kept]
         if recursive and not self._uninteresting.match(above, is_directory=True):
             rules.append(self._uninteresting)
@@ -364,17 +410,18 @@ class LocalFiles:
         return location
 
     def _check_not_ignored(self, path: str, location: Location) -> None:
-        as_written = Path(os.path.normpath(self._root / path))
+        as_written = Path(os.path.normpath(self._base / path))
         for each in {location.real, as_written}:
             if each.is_relative_to(self._root) and self._kept.match(each.relative_to(self._root).parts):
-                raise _ignored(path)
+                raise hidden_by(KEPT_FROM_THE_MODEL, path)
 
     def _locate(self, path: str, *, follow: bool = True) -> Location:
         self._held.check()
         location = self._locations.get((path, follow)) if self._locations is not None else None
         if location is None:
-            real = resolve_beneath(self._root, path) if follow else resolve_name_beneath(self._root, path)
-            location = Location(real=real, directory=_identity_at(real.parent))
+            place = path if self._base == self._root else str(self._base / path)
+            real = resolve_beneath(self._root, place) if follow else resolve_name_beneath(self._root, place)
+            location = Location(real=real, directory=identity_at(real.parent))
             if self._locations is not None:
                 self._locations[path, follow] = location
         return location
@@ -383,7 +430,7 @@ class LocalFiles:
     def _parent(self, location: Location, *, create: bool = False) -> Iterator[int]:
         """Open the directory of a location without following links; it must be the directory that was judged."""
         with self._directory(location.real.parent, create=create) as parent:
-            if location.directory is not None and _identity(os.fstat(parent)) != location.directory:
+            if location.directory is not None and identity_of(os.fstat(parent)) != location.directory:
                 raise FileChanged(
                     f"The directory of {str(location.real.relative_to(self._root))!r} was replaced meanwhile. Nothing "
                     "was changed. Try again."
@@ -412,7 +459,7 @@ class LocalFiles:
 
     def _check_not_rules(self, path: str, real: Path) -> None:
         if real.name == KEPT_FROM_THE_MODEL:
-            raise Ignored(f"{path!r} lists what is hidden from you. Only the user may change it. It was not changed.")
+            raise Ignored(f"{path!r} lists what is hidden from you. It was not changed. Ask the user to change it.")
 
 
 @contextmanager
@@ -421,28 +468,7 @@ def _problems(path: str) -> Iterator[None]:
         with system_errors_as_problems(path):
             yield
     except Overtaken as error:
-        raise _changed_just_now(path, error.kept) from error
-
-
-def _read_all(descriptor: int, size: int, max_bytes: int) -> bytes:
-    """The content, or one byte more than allowed if there is more. The size is a hint only: /proc reports 0."""
-    pieces: list[bytes] = []
-    room = max_bytes + 1
-    while room and (piece := os.read(descriptor, min(room, max(size + 1, 65_536)))):
-        pieces.append(piece)
-        room -= len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-
-def _identity(status: os.stat_result) -> Identity:
-    return status.st_dev, status.st_ino
-
-
-def _identity_at(directory: Path) -> Identity | None:
-    try:
-        return _identity(os.lstat(directory))
-    except OSError:
-        return None
+        raise changed_just_now(path, error.kept) from error
 
 
 def _expected(path: str, name: str, parent: int, over: FileData | LinkData | None) -> os.stat_result:
@@ -459,7 +485,7 @@ def _expected(path: str, name: str, parent: int, over: FileData | LinkData | Non
 
 def _check_unchanged(path: str, before: os.stat_result | None, over: FileData | LinkData | None) -> None:
     if over is not None and (before is None or stamp_of(before) != over.stamp):
-        raise _changed_just_now(path)
+        raise changed_just_now(path)
 
 
 def _status_for_writing(path: str, name: str, parent: int) -> os.stat_result | None:
@@ -471,25 +497,3 @@ def _status_for_writing(path: str, name: str, parent: int) -> os.stat_result | N
     if not status.st_mode & 0o222 or not os.access(name, os.W_OK, dir_fd=parent):
         raise NotPermitted(f"{path!r} is write-protected. It was not changed. Ask the user before changing its mode.")
     return status
-
-
-def _changed_just_now(path: str, kept: str | None = None) -> FileChanged:
-    if kept is None:
-        return FileChanged(f"{path!r} was changed by another program just now. It was not changed. Read it again.")
-    return FileChanged(
-        f"{path!r} was changed by other programs twice during this write. Their last version is in place, and the one "
-        f"before it was saved as {str(Path(path).with_name(kept))!r}. Read both, and tell the user about the saved one."
-    )
-
-
-def _ignored(path: str) -> Ignored:
-    return Ignored(
-        f"{path!r} is hidden from you by a {KEPT_FROM_THE_MODEL} file. Nothing was read or changed. Do without it, or "
-        "ask the user."
-    )
-
-
-def _too_big(path: str, size: int, limit: int) -> TooBig:
-    return TooBig(
-        f"{path!r} has {size:,} bytes or more; at most {limit:,} can be read at once. Read a part with a command."
-    )

@@ -1,4 +1,4 @@
-"""What is at a path that may not exist, or may be closed to us."""
+"""Whether a path exists, if that can be determined."""
 
 import os
 from enum import Enum, auto
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class Presence(Enum):
-    """Whether something is at a path. The caller decides what is safe where that cannot be told."""
+    """Whether something is at a path. If that cannot be determined, the caller decides what is safe."""
 
     PRESENT = auto()
     ABSENT = auto()
@@ -26,7 +26,7 @@ def presence_of(path: str | Path, directory: int | None = None) -> Presence:
 
 
 def may_be_present(path: str | Path) -> bool:
-    """Whether something is there, or that cannot be told: for what must be protected or refused if it exists."""
+    """Whether the path exists, or may exist: for paths that must be protected or refused."""
     return presence_of(path) is not Presence.ABSENT
 
 

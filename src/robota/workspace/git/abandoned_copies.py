@@ -128,7 +128,7 @@ def _read_state(sealed: bytes, copy: Path, user_directory: Path) -> CopyState:
 
 
 def _purpose(copy: Path) -> str:
-    """The state belongs to this very directory: it is worth nothing under another name or in a copy."""
+    """The state belongs to this directory: it is not valid under another name or in a copy."""
     status = copy.lstat()
     return f"git copy {copy.name} {status.st_dev} {status.st_ino}"
 

@@ -59,6 +59,16 @@ def find_configured_files(root: Path, env: Mapping[str, str]) -> ConfiguredFiles
     return _protectable(tuple(dict.fromkeys(_named_files(listed, Path(top.removesuffix("\n")), root, env))), root)
 
 
+def hooks_directory(root: Path, env: Mapping[str, str]) -> Path | None:
+    """The directory that git takes hooks from when it runs in `root`; None without git or without a repository."""
+    program = find_program("git", env, not_beneath=root)
+    try:
+        named = None if program is None else _git(program, root, env, "rev-parse", "--git-path", "hooks")
+    except _GitNotAsked:
+        return None
+    return None if named is None else Path(_normalised(root / named.removesuffix("\n")))
+
+
 def _protectable(named: tuple[str, ...], root: Path) -> ConfiguredFiles:
     real_root = Path(os.path.realpath(root))
     protectable: dict[Path, None] = {}

@@ -78,13 +78,13 @@ SYMLINK: Final = 0o120000
 def problem_with(name: str, data: bytes) -> str | None:
     """Why a file with this content must not be written back; None if it may be. Submodules are not judged here."""
     if name.startswith((f"{REFS}/", f"{LOGS}/")) and NO_REF.search(name):
-        return f"{name!r} is no name of a branch or tag"
+        return f"{name!r} is not the name of a branch or tag"
     if REPLACEMENT.match(name):
         return REPLACES.format(repr(name))
     if name == INDEX:
         return _problem_with_index(data)
     if name == PACKED_REFS and (odd := next(filter(_is_no_ref, PACKED_NAME.findall(data)), None)) is not None:
-        return f"{PACKED_REFS} names {odd!r}, which is no name of a branch or tag"
+        return f"{PACKED_REFS} names {odd!r}, which is not the name of a branch or tag"
     if name == PACKED_REFS and b" refs/replace/" in data:
         return REPLACES.format("'refs/replace' in packed-refs")
     if name.startswith(f"{LOGS}/"):
@@ -94,7 +94,7 @@ def problem_with(name: str, data: bytes) -> str | None:
     if pattern is not None and (written := pattern.fullmatch(data)) is None:
         return f"{name} does not hold what git writes there"
     if pattern is HEAD_FILE and written is not None and (target := written[1]) is not None and _is_no_ref(target):
-        return f"{name} leads to {target!r}, which is no name of a branch or tag"
+        return f"{name} leads to {target!r}, which is not the name of a branch or tag"
     return None
 
 

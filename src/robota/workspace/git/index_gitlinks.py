@@ -85,7 +85,10 @@ def read_index(data: bytes) -> ReadIndex:
 
 
 def staged_entries(data: bytes) -> list[tuple[int, bytes, bytes]]:
-    """What is staged: mode, name, and object with flags; not the times and sizes of files. Raises `UnreadableIndex`."""
+    """The staged entries: mode, name, and object with flags; not the times and sizes of files.
+
+    Raises `UnreadableIndex`.
+    """
     index = read_index(data)
     parts = ((entry, entry.flags_at - index.hash_bytes) for entry in index.entries)
     return [(entry.mode, entry.name, data[start : entry.flags_at + _flag_bytes(data, entry)]) for entry, start in parts]

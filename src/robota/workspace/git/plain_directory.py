@@ -91,7 +91,7 @@ class PlainDirectory:
         return data, status
 
     def entries(self) -> list[tuple[str, os.stat_result]]:
-        """What is in this directory, unsorted."""
+        """The entries of this directory, unsorted."""
         with_status: list[tuple[str, os.stat_result]] = []
         with os.scandir(self.descriptor) as entries:
             for entry in entries:

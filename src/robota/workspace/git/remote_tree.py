@@ -7,27 +7,26 @@ run. Files are written from the objects: regular files only, within limits on th
 import asyncio
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 import msgspec
 
+from robota.config.trust.sources import MAX_BYTES, MAX_FILES
+from robota.text.visible import single_line
+from robota.workspace.git.remote_address import is_address, is_revision
 from robota.workspace.git.run import Git, GitError, GitFailed, GitStopped, open_git
 
 FETCH_LIMIT_S: Final = 120.0
 MAX_FETCHED_BYTES: Final = 512 * 1024 * 1024
 LOOK_S: Final = 0.5
-MAX_FILES: Final = 2_000
-MAX_BYTES: Final = 12 * 1024 * 1024
 MAX_DEPTH: Final = 12
-REF: Final = re.compile(r"(?!.*(?:\.\.|//|@\{))[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}")
+# Half of what git may print; the headers are the rest.
+BATCH_BYTES: Final = 8 * 1024 * 1024
+MAX_FILE_BYTES: Final = 12 * 1024 * 1024
 COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# Accepts nothing that git would read as an option, a transport helper or a second argument.
-ADDRESS: Final = re.compile(
-    r"(?:https://|ssh://|file:///)[^\s\x00-\x1f-][^\s\x00-\x1f]*|[\w.-]+@[\w.-]+:[^\s\x00-\x1f:-][^\s\x00-\x1f]*"
-)
 PROTOCOLS: Final = "https:ssh:file"
 SETTINGS: Final = (
     "http.followRedirects=false",
@@ -60,7 +59,7 @@ class FetchedCommit(msgspec.Struct, frozen=True, kw_only=True):
         """A regular file of the commit; None if it does not exist or is too large."""
         listed = await self.git.run("ls-tree", "-z", "-l", "--full-tree", self.commit, "--", path)
         entries = [_entry(line) for line in listed.split("\0") if line]
-        if len(entries) != 1 or entries[0].mode not in PLAIN or entries[0].size > MAX_BYTES:
+        if len(entries) != 1 or entries[0].mode not in PLAIN or entries[0].size > MAX_FILE_BYTES:
             return None
         return next(await self._contents(entries))
 
@@ -69,13 +68,17 @@ class FetchedCommit(msgspec.Struct, frozen=True, kw_only=True):
         entries = await self._entries(path)
         plain = [each for each in entries if each.mode in PLAIN and _is_writable(each.path)]
         if len(plain) > MAX_FILES or sum(each.size for each in plain) > MAX_BYTES:
-            raise TreeTooLarge(f"there are more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB")
-        for entry, data in zip(plain, await self._contents(plain), strict=True):
-            target = into / entry.path
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PLAIN[entry.mode])
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
+            raise TreeTooLarge(f"there are more than {MAX_FILES:,} files or {MAX_BYTES >> 20} MiB")
+        large = next((each for each in plain if each.size > MAX_FILE_BYTES), None)
+        if large is not None:
+            raise TreeTooLarge(f"{single_line(large.path, 200)} is larger than {MAX_FILE_BYTES >> 20} MiB")
+        for batch in _batches(plain):
+            for entry, data in zip(batch, await self._contents(batch), strict=True):
+                target = into / entry.path
+                target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PLAIN[entry.mode])
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(data)
         written = {each.path for each in plain}
         return tuple(each.path for each in entries if each.path not in written)
 
@@ -92,14 +95,18 @@ class FetchedCommit(msgspec.Struct, frozen=True, kw_only=True):
         return _blobs(printed, entries)
 
 
-def is_address(text: str) -> bool:
-    """Whether git may fetch from this address: https, ssh, or a repository on this machine."""
-    return ADDRESS.fullmatch(text) is not None
-
-
-def is_revision(text: str) -> bool:
-    """Whether the text can be the name of a branch, a tag or a commit."""
-    return REF.fullmatch(text) is not None
+def _batches(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
+    """The entries in groups whose content git may print at once."""
+    batch: list[_Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and size + entry.size > BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += entry.size
+    if batch:
+        yield batch
 
 
 async def fetch_commit(address: str, revision: str, directory: Path, env: Mapping[str, str]) -> FetchedCommit:

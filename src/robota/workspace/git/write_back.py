@@ -33,7 +33,7 @@ SUBMODULE: Final = (
 )
 STASH_KEPT: Final = " Only the stash that it made is kept: see git stash list"
 COMMITS_KEPT: Final = " What it committed is not lost: {}. `git branch NAME COMMIT` brings one back"
-REPLACED: Final = "the git directory was replaced while the command ran. Check what is there now, then try again"
+REPLACED: Final = "the git directory was replaced while the command ran. Check its present content, then try again"
 LEFT_BEHIND: Final = ("rebase-merge", "rebase-apply", "sequencer")
 UNFINISHED: Final = "Discarded, because it can name programs to run: {}. Do that step by step instead."
 

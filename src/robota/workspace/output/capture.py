@@ -140,6 +140,11 @@ class OutputCapture:
         return self._keep_text(self._decoder.decode(data))
 
     @property
+    def decoded_bytes(self) -> int:
+        """How many bytes the text so far stands for: all but those of an incomplete character at the end."""
+        return self.total_bytes - len(self._decoder.getstate()[0])
+
+    @property
     def text(self) -> HeadAndTail:
         """The output as it appears now: without colours, and with the last state of overwritten lines."""
         if not self._terminal.open_line:

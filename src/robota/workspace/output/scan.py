@@ -29,8 +29,8 @@ def main() -> None:
 
 
 def scan(file: BinaryIO, pattern: "re.Pattern[str]", offset: int, room: int) -> dict[str, Any]:
-    """Count all matching lines from `offset` on, and return those whose text fits into `room` characters."""
-    lines: list[tuple[int, int, str]] = []
+    """Count all matching lines from `offset` on, and return the first and what more fits into `room` characters."""
+    lines: list[tuple[int, int, str, bool]] = []
     matches = last_match = end = 0
     for line, piece_offset, data in pieces(file):
         end = piece_offset + len(data)
@@ -42,8 +42,8 @@ def scan(file: BinaryIO, pattern: "re.Pattern[str]", offset: int, room: int) -> 
             matches, last_match = matches + 1, line
             excerpt = around(text, match.start())
             room -= len(excerpt) + NUMBERS_CHARACTERS
-            if room >= 0:
-                lines.append((line, piece_offset, excerpt))
+            if room >= 0 or not lines:
+                lines.append((line, piece_offset, excerpt, len(text) > SHOWN_CHARACTERS))
     return {"matches": matches, "found": lines, "total_bytes": end}
 
 

@@ -20,11 +20,12 @@ class OutputSearchFailed(Exception):
 
 
 class OutputMatch(msgspec.Struct, frozen=True, array_like=True):
-    """A matching line: its number from 1, its position in the file, and its text or a part of it."""
+    """A matching line: its number from 1, its position in the file, and its text, or a part of it if that `is_cut`."""
 
     line: int
     offset: int
     text: str
+    is_cut: bool
 
 
 class OutputSearchResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,9 +59,10 @@ async def search_output(path: Path, pattern: str, offset: int, room: int) -> Out
             process.kill()
         await process.wait()
     if process.returncode != 0:
-        raise OutputSearchFailed(f"The output could not be searched (exit code {process.returncode}).")
+        message = f"The output could not be searched (exit code {process.returncode})."
+        raise OutputSearchFailed(f"{message} Read it page by page.")
     result = msgspec.json.decode(answer, type=OutputSearchResult)
     if result.invalid is not None:
-        problem = f"{pattern!r} is not a valid regular expression: {result.invalid}. Nothing was searched."
+        problem = f"{pattern!r} is not a valid regular expression: {result.invalid}. Nothing was searched. Correct it."
         raise OutputSearchFailed(problem)
     return result

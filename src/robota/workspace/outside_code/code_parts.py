@@ -15,6 +15,7 @@ MAX_KEPT_BYTES: Final = 256 * 1024
 NOT_CODE: Final = frozenset({"__pycache__", ".cache"})
 WHOLE: Final = "/ (the whole directory)"
 MODULES: Final = "/ (names of its Python modules)"
+GIT: Final = ".git (why git would run programs)"
 
 
 class TooManyFiles(Exception):
@@ -26,6 +27,9 @@ def code_parts(code: CodeFiles, root: Path) -> tuple[Part, ...]:
     parts = [part for file in code.files for part in _of_file(file, root)]
     parts += [_of_tree(tree, root) for tree in code.trees]
     parts += [_of_modules(directory, root) for directory in code.module_directories]
+    if code.named_by_git:
+        why = code.named_by_git.encode("utf-8", "surrogateescape")
+        parts.append(Part(name=GIT, digest=_hash(why), data=why))
     return tuple(sorted(parts, key=lambda part: part.name))
 
 

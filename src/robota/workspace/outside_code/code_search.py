@@ -43,10 +43,10 @@ from robota.workspace.outside_code.loaded_files import (
     ShellText,
     loaded_by,
     python_modules,
-    shebang_words,
 )
 from robota.workspace.outside_program import CODE_DIRECTORIES, CODE_SETTINGS
 from robota.workspace.shell.expansion import ANYTHING, files_matching
+from robota.workspace.shell.first_line import shebang_words
 from robota.workspace.shell.script import is_assignment
 
 MAX_FILES: Final = 400
@@ -91,7 +91,7 @@ class CodeFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     `files` by their paths as used, links included. `trees` are directories as a whole. From `module_directories` Python
     imports by name, so a new file there may be run. `missing` are named, but do not exist. `unbounded` says why not all
-    of it could be found.
+    of it could be found, `named_by_git` why git would run programs if it is started.
     """
 
     files: tuple[Path, ...] = ()
@@ -99,6 +99,7 @@ class CodeFiles(msgspec.Struct, frozen=True, kw_only=True):
     module_directories: tuple[Path, ...] = ()
     missing: tuple[Path, ...] = ()
     unbounded: str = ""
+    named_by_git: str = ""
     starts_python_modules: bool = False
 
     @property
@@ -124,7 +125,7 @@ def find_code(program: NamedProgram, root: Path) -> CodeFiles:
 
 
 class _Search:
-    """What was found so far. `_bases` are the directories that relative paths may start from."""
+    """The files found so far. `_bases` are the directories that relative paths may start from."""
 
     def __init__(self, root: Path, variables: Mapping[str, str]) -> None:
         self._root = os.path.realpath(root)
@@ -246,7 +247,7 @@ class _Search:
             if GLOB.search(name):
                 self._at_pattern(name, bases)
             for base in bases:
-                self._at_path(_joined(base, name), bases, is_run=is_run, in_script=in_script)
+                self._at_path(_joined_path(base, name), bases, is_run=is_run, in_script=in_script)
         if is_run and "/" in word.partition("$")[0] and "$" in word:
             # One of the files of a directory, but which one is not known before it runs.
             self._trees.update(dict.fromkeys(self._directories(word.partition("$")[0].rpartition("/")[0], bases)))
@@ -274,7 +275,7 @@ class _Search:
         return is_code and self._is_inside(path) and _is_file(path)
 
     def _note_missing(self, word: str, bases: tuple[str, ...]) -> None:
-        paths = [_joined(base, word) for base in bases]
+        paths = [_joined_path(base, word) for base in bases]
         if not any(presence_of(each) is Presence.PRESENT for each in paths):
             self._missing.update(dict.fromkeys(each for each in paths if self._is_inside(each)))
 
@@ -396,7 +397,7 @@ class _Search:
     def _import_javascript(self, loaded: JavaScriptModules, path: str, bases: tuple[str, ...]) -> None:
         directory, is_mapped = os.path.dirname(path), Path(path).suffix in TYPESCRIPT_SUFFIXES  # noqa: PTH120
         for name in loaded.files:
-            named = _joined(directory, name)
+            named = _joined_path(directory, name)
             for ending in JAVASCRIPT_ENDINGS:
                 if self._is_inside(named + ending) and _is_file(named + ending):
                     self._add(named + ending, bases, is_run=True)
@@ -447,7 +448,7 @@ class _Search:
         word = self._expanded(word)
         if not 0 < len(word) <= MAX_PATH or "\0" in word:
             return []
-        paths = (_joined(base, word) for base in bases)
+        paths = (_joined_path(base, word) for base in bases)
         return [each for each in paths if self._is_inside(each) and _is_directory(each)]
 
     def _is_inside(self, path: str) -> bool:
@@ -456,7 +457,7 @@ class _Search:
         return _is_in(os.path.realpath(path), self._root)
 
 
-def _joined(base: str, name: str) -> str:
+def _joined_path(base: str, name: str) -> str:
     name = name.removeprefix("file:")
     if name == "~" or name.startswith("~/"):
         name = os.path.expanduser(name)  # noqa: PTH111

@@ -48,42 +48,43 @@ def _of_node(patterns: str = "") -> Convention:
     return Convention(obeys=(*own.split(), *patterns.split()), node_modules=True)
 
 
-def _each(names: str, convention: Convention) -> dict[str, Convention]:
+def _all_with(names: str, convention: Convention) -> dict[str, Convention]:
     return dict.fromkeys(names.split(), convention)
 
 
 CONVENTIONS: Final[dict[str, Convention]] = {
-    **_each("make gmake", _obeys("GNUmakefile makefile Makefile *.mk")),
-    **_each("just task", _obeys("justfile Justfile .justfile Taskfile.yml Taskfile.yaml")),
-    **_each("npm npx pnpm pnpx yarn bun bunx corepack lint-staged", _of_node()),
-    **_each("eslint eslint_d xo", _of_node("eslint.config.* .eslintrc* xo.config.* .xo-config*")),
-    **_each("prettier prettierd prettier_d_slim", _of_node("prettier.config.* .prettierrc*")),
+    **_all_with("make gmake", _obeys("GNUmakefile makefile Makefile *.mk")),
+    **_all_with("just task", _obeys("justfile Justfile .justfile Taskfile.yml Taskfile.yaml")),
+    **_all_with("npm npx pnpm pnpx yarn bun bunx corepack lint-staged", _of_node()),
+    **_all_with("eslint eslint_d xo", _of_node("eslint.config.* .eslintrc* xo.config.* .xo-config*")),
+    **_all_with("prettier prettierd prettier_d_slim", _of_node("prettier.config.* .prettierrc*")),
     "stylelint": _of_node("stylelint.config.* .stylelintrc*"),
-    **_each("markdownlint markdownlint-cli2", _of_node(".markdownlint*")),
+    **_all_with("markdownlint markdownlint-cli2", _of_node(".markdownlint*")),
     "commitlint": _of_node("commitlint.config.* .commitlintrc*"),
     "babel": _of_node("babel.config.* .babelrc*"),
-    **_each("tailwindcss postcss", _of_node("tailwind.config.* postcss.config.* .postcssrc*")),
-    **_each("tsx ts-node tsc", _of_node("tsconfig*.json")),
+    **_all_with("tailwindcss postcss", _of_node("tailwind.config.* postcss.config.* .postcssrc*")),
+    **_all_with("tsx ts-node tsc", _of_node("tsconfig*.json")),
     "deno": _of_node("deno.json deno.jsonc import_map.json"),
-    **_each(
+    **_all_with(
         "coverage bandit isort yapf",
         _obeys(".coveragerc .bandit .isort.cfg .style.yapf pyproject.toml setup.cfg tox.ini"),
     ),
+    **_all_with("hg chg", _obeys(".hg/hgrc .hg/hgrc-not-shared")),
     "luacheck": _obeys(".luacheckrc"),
-    **_each(
+    **_all_with(
         "php-cs-fixer phpstan psalm rector pint",
         _obeys(".php-cs-fixer* phpstan*.neon* psalm.xml* rector.php pint.json"),
     ),
-    **_each(
+    **_all_with(
         "uv uvx poetry pipenv hatch pdm rye",
         Convention(obeys=("pyproject.toml", "uv.toml", "setup.py", "poetry.toml", "Pipfile"), virtual_environment=True),
     ),
     "mypy": _obeys("mypy.ini .mypy.ini pyproject.toml setup.cfg"),
     "pylint": _obeys("pylintrc .pylintrc pyproject.toml setup.cfg"),
     "flake8": _obeys("setup.cfg tox.ini .flake8"),
-    **_each("pre-commit pre_commit", _obeys(".pre-commit-config.yaml .pre-commit-hooks.yaml")),
+    **_all_with("pre-commit pre_commit", _obeys(".pre-commit-config.yaml .pre-commit-hooks.yaml")),
     "rubocop": _obeys(".rubocop*.yml Gemfile"),
-    **_each(
+    **_all_with(
         "pytest py.test tox nox unittest cargo go gradle gradlew mvn mvnw ant sbt dotnet msbuild cmake ctest ninja "
         "meson bazel bazelisk buck2 rake rails bundle rspec composer phpunit mix rebar3 dune stack cabal swift "
         "xcodebuild jest vitest mocha ava karma cypress playwright webpack vite rollup turbo nx lerna gulp grunt "

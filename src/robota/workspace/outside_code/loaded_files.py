@@ -2,7 +2,6 @@
 
 import ast
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Final
 import msgspec
 
 MAX_BYTES: Final = 1024 * 1024
-MAX_SHEBANG_BYTES: Final = 256
 PYTHON_SUFFIXES: Final = frozenset({".py", ".pyw", ".pyi"})
 TYPESCRIPT_SUFFIXES: Final = frozenset({".ts", ".mts", ".cts", ".tsx"})
 JAVASCRIPT_SUFFIXES: Final = frozenset({".js", ".mjs", ".cjs", ".jsx"}) | TYPESCRIPT_SUFFIXES
@@ -106,12 +104,6 @@ def python_modules(text: str) -> frozenset[str]:
     """The modules that a Python text imports."""
     loaded = _python(text)
     return loaded.names if isinstance(loaded, PythonModules) else frozenset()
-
-
-def shebang_words(data: bytes) -> list[str]:
-    """The interpreter in the first line of a script, with its arguments."""
-    first = data[:MAX_SHEBANG_BYTES].partition(b"\n")[0]
-    return os.fsdecode(first[2:]).split() if first.startswith(b"#!") else []
 
 
 def _python(text: str) -> Loaded:

@@ -83,7 +83,7 @@ class OutsideCode:
     def protected(self) -> tuple[Path, ...]:
         """The paths that must neither change nor appear, as found when they are first needed."""
         if self._protected is None:
-            paths = (path for program in self._programs for path in find_code(program, self.root).protected_paths)
+            paths = (path for program in self._programs for path in self._find(program).protected_paths)
             self._protected = tuple(dict.fromkeys(paths))
         return self._protected
 
@@ -105,14 +105,14 @@ class OutsideCode:
 
     def verify(self, program: NamedProgram) -> VerifiedCode:
         """Compare what a program would run with what the user agreed to. Raises `CodeRefused`."""
-        code = find_code(program, self.root)
+        code = self._find(program)
         parts: tuple[Part, ...] = ()
         try:
             parts = code_parts(code, self.root)
         except TooManyFiles as problem:
             code = msgspec.structs.replace(code, unbounded=str(problem))
         if (parts or code.unbounded) and not self._is_trusted:
-            raise CodeRefused("it runs files of the workspace, which is not trusted. To decide: robota trust")
+            raise CodeRefused(_foreign(code))
         if code.unbounded and not self._attended:
             raise CodeRefused(
                 f"what it runs of the workspace cannot be protected, because {code.unbounded}, and nobody attends "
@@ -125,7 +125,7 @@ class OutsideCode:
         """The programs whose files differ from what the user agreed to, with the differences."""
         changed: list[ChangedProgram] = []
         for program in self._programs:
-            parts = self._parts(program)
+            parts = self._parts_of_program(program)
             before = self._agreed(program)
             if before is not None and before != _digests(parts):
                 changes = tuple(changed_parts(before, parts, self._env))
@@ -136,17 +136,17 @@ class OutsideCode:
         """What the programs would run of the workspace: names of files, or which program runs code from all over it."""
         names: dict[str, None] = {}
         for program in self._programs:
-            code = find_code(program, self.root)
+            code = self._find(program)
             if code.unbounded:
                 names[f"whatever the {program.label} finds, because {code.unbounded}"] = None
-            names.update(dict.fromkeys(part.name for part in self._parts(program)))
+            names.update(dict.fromkeys(part.name for part in self._parts_of_program(program)))
         return tuple(names)
 
     def agree_to_all(self) -> tuple[str, ...]:
         """Agree to all programs as they are now; returns the names of their files. Raises `ConfigError`."""
         names: dict[str, None] = {}
         for program in self._programs:
-            parts = self._parts(program)
+            parts = self._parts_of_program(program)
             self.agree(program, parts)
             names.update(dict.fromkeys(part.name for part in parts))
         return tuple(names)
@@ -159,9 +159,17 @@ class OutsideCode:
         except OSError as error:
             raise ConfigError(f"What {program.label} runs cannot be saved: {error}.") from error
 
-    def _parts(self, program: NamedProgram) -> tuple[Part, ...]:
+    def _find(self, program: NamedProgram) -> CodeFiles:
+        # Not needed in a session without such programs.
+        from robota.workspace.outside_code.git_programs import with_git_programs
+        from robota.workspace.outside_code.version_files import with_version_files
+
+        code = with_version_files(find_code(program, self.root), program.cwd, self.root)
+        return with_git_programs(code, program, self.root, self._env)
+
+    def _parts_of_program(self, program: NamedProgram) -> tuple[Part, ...]:
         try:
-            return code_parts(find_code(program, self.root), self.root)
+            return code_parts(self._find(program), self.root)
         except TooManyFiles:
             return ()
 
@@ -206,6 +214,15 @@ class OutsideCode:
         # Compiled files next to the sources could be planted: Python trusts them if they name the time of the source.
         own = {"PYTHONPYCACHEPREFIX": str(user_directory(self._env) / PYCACHE)}
         return {**own, "PYTHONSAFEPATH": "1"} if code.starts_python_modules else own
+
+
+def _foreign(code: CodeFiles) -> str:
+    if code.named_by_git:
+        return (
+            f"it may start git, which may run programs of this repository ({code.named_by_git}), and the workspace is "
+            "not trusted. To decide: robota trust"
+        )
+    return "it runs files of the workspace, which is not trusted. To decide: robota trust"
 
 
 def _digests(parts: tuple[Part, ...]) -> dict[str, str]:

@@ -19,6 +19,7 @@ UNREAD_CHARACTERS: Final = 16 * 1024
 SETTLE_S: Final = 0.1
 SEND_S: Final = 5.0
 RETRY_S: Final = 0.02
+START_AGAIN: Final = "Start it again if it needs more."
 
 
 class InputNotSent(Exception):
@@ -26,11 +27,15 @@ class InputNotSent(Exception):
 
 
 class NewOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """The output since the last call: complete in `head` if it is short, else its beginning and its end."""
+    """The output since the last call: complete in `head` if it is short, else its beginning and its end.
+
+    `start` is the byte of the whole output at which it begins.
+    """
 
     head: str
     tail: str
     total_characters: int
+    start: int
 
 
 class BackgroundProcess:
@@ -42,12 +47,15 @@ class BackgroundProcess:
         self.id = f"bg{number}"
         self.command = command
         self.ending: Ending | None = None
+        self.was_moved = False  # by the user, before its time limit
         self.kept_as: str | None = None  # the name of the stored complete output
+        self.is_read = False  # its end, by the user or the model
         self.is_put_away = False  # the user has seen how it ended
         self.on_end: Callable[[], None] = lambda: None
         self._child = child
         self._capture = capture
         self._unread = HeadAndTail(UNREAD_CHARACTERS)
+        self._read_bytes = 0
         self._something = asyncio.Event()
         self.ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -64,6 +72,11 @@ class BackgroundProcess:
     def age_s(self) -> float:
         """Seconds since it was started or moved to the background."""
         return self._loop.time() - self._started
+
+    @property
+    def pid(self) -> int:
+        """Its first process."""
+        return self._child.pid
 
     @property
     def has_input(self) -> bool:
@@ -97,17 +110,20 @@ class BackgroundProcess:
         if not self._unread.total and self.ending is None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._something.wait(), wait_s)
+        self.is_read = self.ending is not None
         if wait_s and self.ending is None:
             with suppress(TimeoutError):  # related output often arrives in several pieces
                 await asyncio.wait_for(self.ended.wait(), SETTLE_S)
         self._something.clear()
         unread, self._unread = self._unread, HeadAndTail(UNREAD_CHARACTERS)
+        start, self._read_bytes = self._read_bytes, self._capture.decoded_bytes
         head, tail = unread.head, unread.tail
         if len(head) + len(tail) == unread.total:
             head, tail = head + tail, ""
         left_out = unread.total - len(head) - len(tail)
         head, tail = plain_terminal_text(head), plain_terminal_text(tail)
-        return NewOutput(head=head, tail=tail, total_characters=len(head) + left_out + len(tail))
+        total = len(head) + left_out + len(tail)
+        return NewOutput(head=head, tail=tail, total_characters=total, start=start)
 
     async def send(self, data: bytes, *, then_close: bool) -> None:
         """Write to its input. `InputNotSent` if that is closed or not read in time; says how much was read."""
@@ -119,7 +135,7 @@ class BackgroundProcess:
         except TimeoutError as error:
             taken = len(data) - len(rest)
             message = f"{self.id} does not read its input: it took {taken:,} of {len(data):,} bytes in {SEND_S:g} s."
-            raise InputNotSent(message) from error
+            raise InputNotSent(f"{message} Read its output to see what it is doing.") from error
         if then_close:
             self._child.close_input()
 
@@ -177,11 +193,12 @@ class BackgroundProcess:
 
     async def _write(self, data: memoryview) -> int:
         if self._child.input is None:
-            raise InputNotSent(f"{self.id} has no open input, so nothing more can be sent to it.")
+            raise InputNotSent(f"{self.id} has no open input, so nothing more can be sent to it. {START_AGAIN}")
         try:
             return os.write(self._child.input, data)
         except BlockingIOError:
             await asyncio.sleep(RETRY_S)  # the pipe is full; polled, because the process may end and close it meanwhile
             return 0
         except BrokenPipeError as error:
-            raise InputNotSent(f"{self.id} has closed its input, so nothing more can be sent to it.") from error
+            message = f"{self.id} has closed its input, so nothing more can be sent to it. {START_AGAIN}"
+            raise InputNotSent(message) from error

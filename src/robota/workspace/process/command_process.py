@@ -16,6 +16,7 @@ from robota.workspace.process.ending import Ending, StopReason
 from robota.workspace.process.environment import CommandEnvironment
 from robota.workspace.process.shell_trace import ShellTrace
 from robota.workspace.process.tree import ProcessTree
+from robota.workspace.process.watchdog import GrowthLimit
 from robota.workspace.process.wrapped_command import (
     COMMAND_SHELL,
     NO_MORE_ACCESS,
@@ -88,6 +89,11 @@ class CommandProcess:
     def refused_hosts(self) -> tuple[str, ...]:
         """A sentence for each host that the sandbox blocked."""
         return self._wrapped.refused_hosts()
+
+    @property
+    def growth(self) -> GrowthLimit | None:
+        """How much it may write, if that is limited."""
+        return self._wrapped.growth
 
     def missed_places(self, output: str) -> tuple[str, ...]:
         """A sentence for each place that the sandbox hides and that the output of the failed command names."""

@@ -14,6 +14,8 @@ class StopReason(StrEnum):
     WAITED_FOR_INPUT = "waited_for_input"
     TOO_MANY_PROCESSES = "too_many_processes"
     TOO_MUCH_MEMORY = "too_much_memory"
+    TOO_MUCH_DISK = "too_much_disk"
+    TOO_MANY_FILES = "too_many_files"
     ABORTED = "aborted"  # by the user
     REQUESTED = "requested"  # by the caller that started it
 

@@ -5,6 +5,7 @@ for a sandboxed command: which programs of the workspace it finds is its own aff
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -49,16 +50,26 @@ NOT_PASSED_ON = frozenset(
 )
 # Exported functions: bash would define them before the command, and they can shadow a program.
 BASH_FUNCTION = "BASH_FUNC_"
+# In other encodings (GBK, Big5, Shift JIS …), a backslash or a bar can be the second half of a character: bash would
+# read a command differently from how it was checked.
+PLAIN_LOCALE = re.compile(r"(?:C|POSIX)(?:\..*)?|[^.]*\.(?:utf-?8|iso-?8859|koi8|cp125)[^.]*", re.IGNORECASE)
+OUR_LOCALE = "C.UTF-8"
 LOADER = ("LD_", "GLIBC_TUNABLES", "DYLD_")
 
 
 class CommandEnvironment:
-    """Builds the environments of a session's commands: ours plus `added` from the settings, minus what is `withheld`.
+    """Builds the environments of a session's commands: `inherited`, `added` by the settings, minus what is `withheld`.
 
     Computed once for sandboxed and once for other commands; after that only the mark differs.
     """
 
-    def __init__(self, added: Mapping[str, str] | None = None, withheld: WithheldVariables = NOTHING_NAMED) -> None:
+    def __init__(
+        self,
+        added: Mapping[str, str] | None = None,
+        withheld: WithheldVariables = NOTHING_NAMED,
+        inherited: Mapping[str, str] | None = None,
+    ) -> None:
+        self._inherited = inherited
         self._added = without_loader_settings(added or {})
         self._withheld = withheld
         self._known: dict[tuple[Any, ...], dict[str, str]] = {}
@@ -67,7 +78,7 @@ class CommandEnvironment:
         """The environment of one command; `git_settings` apply to this command only."""
         kind = (is_sandboxed, *git_settings.items())
         if kind not in self._known:
-            own = command_environment({**os.environ, **self._added})
+            own = command_environment({**(os.environ if self._inherited is None else self._inherited), **self._added})
             kept_back = self._withheld.without_secrets if is_sandboxed else self._withheld.without_own_keys
             self._known[kind] = with_git_settings(kept_back(own), git_settings)
         return marked(self._known[kind], mark)
@@ -82,7 +93,15 @@ def command_environment(own: Mapping[str, str]) -> dict[str, str]:
         del passed["VIRTUAL_ENV"]
     if "PATH" in passed:
         passed["PATH"] = clean_path(passed["PATH"], None)
-    return {**passed, **NON_INTERACTIVE}
+    return {**passed, **_locale_settings(passed), **NON_INTERACTIVE}
+
+
+def _locale_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """What to set so that bash reads the characters of a command as they were checked."""
+    chosen = next((name for name in ("LC_ALL", "LC_CTYPE", "LANG") if environment.get(name)), None)
+    if chosen is None or PLAIN_LOCALE.fullmatch(environment[chosen]):
+        return {}
+    return {"LC_ALL" if chosen == "LC_ALL" else "LC_CTYPE": OUR_LOCALE}
 
 
 def without_loader_settings(environment: Mapping[str, str]) -> dict[str, str]:

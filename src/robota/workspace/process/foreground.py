@@ -18,8 +18,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     A short output is completely in `output_head`. Of a long one, `output_head` and `output_tail` omit the middle, and
     `output_file` has the first 256 MiB if the disk had room; the caller deletes it. `refused_hosts` has a sentence for
     each host that the sandbox blocked, `left_out` one for each change to git's data that was not written back.
-    `started` is the number of commands of a chain that were started, if it was traced. `was_not_run`: the sandbox was
-    not as planned, and did not start the command.
+    `started` is the number of commands of a chain that were started, if it was traced. `was_not_run`: the sandbox did
+    not start the command.
     """
 
     ending: Ending
@@ -51,11 +51,13 @@ class ForegroundProcess:
         self._pacer = OutputPacer(on_output)
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[StopReason | None] = self._loop.create_future()
+        self._moved: asyncio.Future[None] | None = None  # where it may go on in the background
         self._started = self._loop.time()
         self._stopped_for: StopReason | None = None
         self.child = CommandProcess(
             launch, lambda data: self._pacer.add(self.capture.add(data)), lambda: self.end(None)
         )
+        limits = msgspec.structs.replace(limits, growth=self.child.growth)
         self._watchdog = Watchdog(self.child.tree, lambda: self.capture.total_bytes, limits, self.end)
 
     @property
@@ -79,12 +81,31 @@ class ForegroundProcess:
         """Stop it because the user asked to."""
         self.end(StopReason.ABORTED)
 
+    def move(self) -> bool:
+        """Move it to the background, as the user wants; False if its caller waits for its end."""
+        if self._moved is None or self._over.done():
+            return False
+        if not self._moved.done():
+            self._moved.set_result(None)
+        return True
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether the user wants to move it to the background."""
+        return self._moved is not None and self._moved.done()
+
+    async def is_over_or_moved(self, timeout_s: float) -> bool:
+        """Like `is_over`, but also False as soon as `move` is called."""
+        self._moved = self._loop.create_future()
+        return await self.is_over(timeout_s)
+
     async def is_over(self, timeout_s: float | None) -> bool:
         """Wait for its end; False if it still runs after `timeout_s`. Time while Robota is suspended does not count."""
         left_s = timeout_s
-        while left_s is None or left_s > 0:
+        awaited = (self._over,) if self._moved is None else (self._over, self._moved)
+        while (left_s is None or left_s > 0) and not self.is_moved:
             step_s = None if left_s is None else min(left_s, MAX_STEP_S)
-            await asyncio.wait((self._over,), timeout=step_s)
+            await asyncio.wait(awaited, timeout=step_s, return_when=asyncio.FIRST_COMPLETED)
             if self._over.done():
                 return True
             left_s = None if left_s is None else left_s - (step_s or 0)
@@ -120,7 +141,8 @@ class ForegroundProcess:
 
     def _collected(self, left_out: tuple[str, ...]) -> CommandOutcome:
         started = self._trace.started() if self._trace is not None else None
-        was_not_run = self.child.was_not_run
+        # If it was stopped before it began, it must not be started again.
+        was_not_run = self._stopped_for is None and self.child.was_not_run
         left_behind = self._finish()
         code, text = self.child.return_code, self.capture.text
         assert code is not None
@@ -135,7 +157,7 @@ class ForegroundProcess:
             missed_places=self.child.missed_places(f"{text.head}\n{text.tail}") if code > 0 else (),
             left_out=left_out,
             started=started,
-            was_not_run=was_not_run,
+            was_not_run=was_not_run and code > 0,
         )
 
     def _finish(self) -> bool:

@@ -25,12 +25,17 @@ if TYPE_CHECKING:
     from robota.workspace.process.watchdog import CommandLimits
 
 MAX_IN_BACKGROUND: Final = 20
-# Something may change just while a sandbox is being built; it is built once more.
+# Something may change just while a sandbox is being built; then it is built again.
 MAX_STARTS: Final = 2
-KEEPS_CHANGING: Final = (
-    "The command was not run: files that the sandbox protects were moved or replaced twice while it was being built. "
-    "Nothing was changed by the command. End the program that does this, then try again."
+NOT_BUILT: Final = (
+    "The command was not run: its sandbox could not be built, twice ({}). Nothing was changed by the command. If a "
+    "program is moving or replacing files of the workspace, end it; then try again."
 )
+
+
+def _not_built(outcome: "CommandOutcome") -> CommandNotStarted:
+    lines = f"{outcome.output_head}{outcome.output_tail}".strip().splitlines()
+    return CommandNotStarted(NOT_BUILT.format(lines[-1].removesuffix(".") if lines else "it printed nothing"))
 
 
 class LocalProcesses:
@@ -44,16 +49,19 @@ class LocalProcesses:
         withheld: WithheldVariables = NOTHING_NAMED,
         ports: "Callable[[], SessionPorts | None]" = lambda: None,
         outputs_in: Path | None = None,
+        inherited: Mapping[str, str] | None = None,
     ) -> None:
-        """`wrap` puts commands into a sandbox, except `unsandboxed` ones; `environment` is added to ours.
+        """`wrap` puts commands into a sandbox, except `unsandboxed` ones; `environment` adds to what is `inherited`.
 
-        `withheld` removes variables from both. Long output is kept in `outputs_in`, where commands must not be able to
-        replace it by a link before it is read back; by default that is the directory for temporary files.
+        Without `inherited` that is the environment of this process. `withheld` removes variables from both. Long output
+        is kept in `outputs_in`, where commands must not be able to replace it by a link before it is read back; by
+        default that is the directory for temporary files.
         """
         self._outputs_in = outputs_in
         self._given_limits = limits
         self._wrap = wrap
         self._added = dict(environment or {})
+        self._inherited = inherited
         self._withheld = withheld
         self._ports = ports
         self._opened_guard: OrphanGuard | None = None
@@ -87,7 +95,7 @@ class LocalProcesses:
                 outcome = await started.outcome()
             if not outcome.was_not_run:
                 return outcome
-        raise CommandNotStarted(KEEPS_CHANGING)
+        raise _not_built(outcome)
 
     async def run_or_hand_over(
         self,
@@ -100,26 +108,56 @@ class LocalProcesses:
         access: SandboxAccess = NO_MORE_ACCESS,
         is_chain: bool = False,
     ) -> "CommandOutcome | BackgroundProcess":
-        """Like `run`, but at the time limit the command continues in the background."""
+        """Like `run_or_move`, but at the time limit the command continues in the background, too."""
         self._require_room()
         access = msgspec.structs.replace(access, session_network=True)
         for _ in range(MAX_STARTS):
             async with self._running_command(command, cwd, on_output, unsandboxed, access, is_chain) as started:
-                if not await started.is_over(timeout_s):
-                    return self._adopt(command, *started.hand_over(), started.age_s)
+                if not await started.is_over_or_moved(timeout_s):
+                    return self._handed_over(command, started)
                 outcome = await started.outcome()
             if not outcome.was_not_run:
                 return outcome
-        raise CommandNotStarted(KEEPS_CHANGING)
+        raise _not_built(outcome)
 
-    def start_background(self, command: str, cwd: Path) -> "BackgroundProcess":
+    async def run_or_move(
+        self,
+        command: str,
+        cwd: Path,
+        timeout_s: float,
+        on_output: Callable[[str], None],
+        *,
+        unsandboxed: bool = False,
+        access: SandboxAccess = NO_MORE_ACCESS,
+        is_chain: bool = False,
+    ) -> "CommandOutcome | BackgroundProcess":
+        """Like `run`, but the user may move the command to the background, with `move_running`."""
+        if any(process.ending is None for process in self.background):
+            access = msgspec.structs.replace(access, session_network=True)
+        for _ in range(MAX_STARTS):
+            async with self._running_command(command, cwd, on_output, unsandboxed, access, is_chain) as started:
+                if not await started.is_over_or_moved(timeout_s):
+                    if started.is_moved:
+                        return self._handed_over(command, started)
+                    started.time_out()
+                outcome = await started.outcome()
+            if not outcome.was_not_run:
+                return outcome
+        raise _not_built(outcome)
+
+    def _handed_over(self, command: str, started: "ForegroundProcess") -> "BackgroundProcess":
+        process = self._adopt(command, *started.hand_over(), started.age_s)
+        process.was_moved = started.is_moved
+        return process
+
+    def start_background(self, command: str, cwd: Path, access: SandboxAccess = NO_MORE_ACCESS) -> "BackgroundProcess":
         """Start a command in the background, with an open input."""
         from robota.workspace.output.capture import OutputCapture
         from robota.workspace.process.command_process import CommandProcess
 
         self._require_room()
         capture = OutputCapture(self._guard.spool_prefix)
-        access = SandboxAccess(session_network=True)
+        access = msgspec.structs.replace(access, session_network=True)
         launch = self._launch(command, cwd, unsandboxed=False, has_input=True, access=access)
         return self._adopt(command, CommandProcess(launch, lambda _: None, lambda: None), capture, None)
 
@@ -146,6 +184,14 @@ class LocalProcesses:
         """Stop every foreground command, as Ctrl+C would."""
         for started in self._running:
             started.abort()
+
+    def move_running(self) -> bool:
+        """Move the foreground commands to the background, if there is room; False if none of them can be moved."""
+        in_background = sum(process.ending is None for process in self.background)
+        if in_background + len(self._running) > MAX_IN_BACKGROUND:
+            return False
+        moved = [started.move() for started in self._running]
+        return any(moved)
 
     async def end_background(self) -> None:
         """Stop all background processes; TERM lets them clean up."""
@@ -174,7 +220,7 @@ class LocalProcesses:
     def _environment(self) -> "CommandEnvironment":
         from robota.workspace.process.environment import CommandEnvironment
 
-        return CommandEnvironment(self._added, self._withheld)
+        return CommandEnvironment(self._added, self._withheld, self._inherited)
 
     @property
     def _guard(self) -> "OrphanGuard":
@@ -254,7 +300,11 @@ class LocalProcesses:
         )
 
     def _adopt(
-        self, command: str, child: "CommandProcess", capture: "OutputCapture", age_s: float | None
+        self,
+        command: str,
+        child: "CommandProcess",
+        capture: "OutputCapture",
+        age_s: float | None,
     ) -> "BackgroundProcess":
         """`age_s` is set for commands that began in the foreground; the user's time limit applies only to them."""
         from robota.workspace.process.background import BackgroundProcess

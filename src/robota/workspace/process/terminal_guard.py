@@ -122,7 +122,7 @@ class GuardProcess:
         self._send(RELEASED)
 
     def close(self) -> None:
-        """End the shell. Call `released` first, or it restores the terminal once more."""
+        """End the shell. Call `released` first, or it restores the terminal again."""
         if self._process is None:
             return
         os.close(self._pipe)

@@ -117,6 +117,7 @@ class ProcessTree:
     def _living(self) -> Iterator[Member]:
         living: set[int] = set()
         sessions = {self.shell}
+        others: list[Member] = []
         for pid in self._candidates():
             member = read_member(pid)
             if member is None or member.state in DEAD:
@@ -125,6 +126,14 @@ class ProcessTree:
                 living.add(pid)
                 sessions.add(member.session)
                 yield member
+            else:
+                others.append(member)
+        # Once pids have wrapped around, a child can have a smaller one than its parent.
+        while related := [each for each in others if each.session in sessions or each.parent in living]:
+            others = [each for each in others if each not in related]
+            living.update(each.pid for each in related)
+            sessions.update(each.session for each in related)
+            yield from related
 
     def _candidates(self) -> list[int]:
         """The pids of processes that can be younger than the shell, in ascending order."""
@@ -165,7 +174,9 @@ class OrphanGuard:
             try:
                 self._guardian = GuardianProcess(f"{self._mark}.", self.spool_prefix)
             except OSError as error:
-                raise CommandNotStarted(f"Nothing was run: {error.strerror}.") from error
+                raise CommandNotStarted(
+                    f"Nothing was run: {error.strerror}. Try again, or continue without commands."
+                ) from error
         self._count += 1
         return f"{self._mark}.{self._count}"
 

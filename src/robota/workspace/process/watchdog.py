@@ -1,7 +1,9 @@
-"""Enforce the limits of a running command: time, processes, memory, and waiting for input that never comes."""
+"""Enforce the limits of a running command: time, processes, memory, disk, and waiting for input that never comes."""
 
 import asyncio
 import os
+import stat
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -27,12 +29,29 @@ CONTAINER_LIMITS: Final = (
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
 OOM_SCORE: Final = 500
+BLOCK_BYTES: Final = 512
+# Where a file system does not count its files, we do, but not with every check.
+CHECKS_BETWEEN_COUNTS: Final = 10
+# Clocks of file systems are coarser than ours.
+CLOCK_SLACK_S: Final = 2.0
+
+
+class GrowthLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a command may write in these directories together, and how many files and directories it may create."""
+
+    places: tuple[Path, ...]
+    most_bytes: int
+    most_entries: int = 200_000
 
 
 class CommandLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of a command. `total_s` is the user's limit: the model cannot raise it."""
+    """The limits of a command. `total_s` is the user's limit: the model cannot raise it.
+
+    `growth` limits one that nobody approved.
+    """
 
     total_s: float | None = None
+    growth: GrowthLimit | None = None
     processes: int = 1000
     memory_bytes: int | None = None  # None: three quarters of the machine's memory
     silence_s: float | None = 4.0  # how long it may wait for input; None if it can still get some
@@ -56,6 +75,7 @@ class Watchdog:
         self._loop = asyncio.get_running_loop()
         self._counted, self._newest = 0, newest_pid()
         self._max_memory = limits.memory_bytes
+        self._growth = None if limits.growth is None else GrowthWatch(limits.growth)
         self._activity: tuple[int, int] | None = None
         self._waiting_since = 0.0
         self._ran_s, self._last_check = 0.0, self._loop.time()
@@ -91,6 +111,8 @@ class Watchdog:
     def _check_memory_and_input(self) -> StopReason | None:
         if self._uses_too_much_memory():
             return StopReason.TOO_MUCH_MEMORY
+        if self._growth is not None and (exceeded := self._growth.exceeded()) is not None:
+            return exceeded
         if self._limits.silence_s is not None and self._waiting_for_input_s() >= self._limits.silence_s:
             return StopReason.WAITED_FOR_INPUT
         return None
@@ -118,6 +140,105 @@ class Watchdog:
             self._activity = activity
             self._waiting_since = self._ran_s
         return self._ran_s - self._waiting_since
+
+
+class Room(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes and entries, free or used. `entries` is None where the file system does not count them."""
+
+    bytes: int
+    entries: int | None
+
+
+class GrowthWatch:
+    """Compares what is free first, which takes microseconds; only if much is gone are the files looked at."""
+
+    def __init__(self, limit: GrowthLimit) -> None:
+        self._limit = limit
+        self._since = time.time() - CLOCK_SLACK_S
+        self._free = _free(limit.places)
+        self._tolerated = Room(bytes=limit.most_bytes, entries=limit.most_entries)
+        self._checks = 0
+
+    def exceeded(self) -> StopReason | None:
+        """Which limit was exceeded by what was written since the start; None if none was."""
+        now = _free(self._limit.places)
+        suspected = self._suspected(now)
+        if suspected is None and not (now.entries is None and self._is_time_to_count()):
+            return None
+        used = _used_since(self._limit.places, self._since)
+        if used is None:
+            return suspected  # the command hides what it writes, so all that is gone counts as its own
+        if used.bytes > self._limit.most_bytes:
+            return StopReason.TOO_MUCH_DISK
+        entries = used.entries or 0
+        if entries > self._limit.most_entries:
+            return StopReason.TOO_MANY_FILES
+        # Other programs used it up: look again when as much is gone as is missing to the limit.
+        self._free = now
+        self._tolerated = Room(bytes=self._limit.most_bytes - used.bytes, entries=self._limit.most_entries - entries)
+        return None
+
+    def _suspected(self, now: Room) -> StopReason | None:
+        """The limit that the command may have exceeded, if it was the only one to write anything."""
+        if self._free.bytes - now.bytes > self._tolerated.bytes:
+            return StopReason.TOO_MUCH_DISK
+        if (self._free.entries or 0) - (now.entries or 0) > (self._tolerated.entries or 0):
+            return StopReason.TOO_MANY_FILES
+        return None
+
+    def _is_time_to_count(self) -> bool:
+        self._checks += 1
+        return self._checks % CHECKS_BETWEEN_COUNTS == 0
+
+
+def _free(places: Iterable[Path]) -> Room:
+    """The free space of the fullest file system. One that cannot be examined counts as full."""
+    free = [_free_at(place) for place in places]
+    counted = [room.entries for room in free if room.entries is not None]
+    return Room(bytes=min((room.bytes for room in free), default=0), entries=min(counted, default=None))
+
+
+def _free_at(place: Path) -> Room:
+    try:
+        status = os.statvfs(place)
+    except OSError:
+        return Room(bytes=0, entries=0)
+    return Room(bytes=status.f_bfree * status.f_frsize, entries=status.f_ffree if status.f_files else None)
+
+
+def _used_since(places: Iterable[Path], since: float) -> Room | None:
+    """The files that were changed, and their bytes on disk; the change time cannot be set back.
+
+    None if some of it cannot be looked at, because its path is too long or the command has closed it.
+    """
+    size = entries = 0
+    waiting = [os.fspath(place) for place in places]
+    while waiting:
+        directory = waiting.pop()
+        try:
+            with os.scandir(directory) as scanned:
+                for entry in scanned:
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(status.st_mode):
+                        waiting.append(entry.path)
+                    if status.st_ctime >= since:
+                        entries += 1
+                        size += status.st_blocks * BLOCK_BYTES // max(1, status.st_nlink)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            if _is_older(directory, since):
+                continue
+            return None
+    return Room(bytes=size, entries=entries)
+
+
+def _is_older(directory: str, since: float) -> bool:
+    """Whether a directory is as it was before, so that the command did not close it."""
+    try:
+        return os.lstat(directory).st_ctime < since
+    except OSError:
+        return False
 
 
 def total_memory() -> int | None:

@@ -2,9 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
+
+if TYPE_CHECKING:
+    # Imported with the first command.
+    from robota.workspace.confinement import Confined
+    from robota.workspace.entry_files.entry import PinnedFile
+    from robota.workspace.process.watchdog import GrowthLimit
 
 # The shell that runs every command, whatever the login shell of the user is.
 COMMAND_SHELL: Final = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
@@ -15,13 +21,17 @@ class SandboxAccess(msgspec.Struct, frozen=True, kw_only=True):
 
     `git_data`: write the data of the workspace's repository (objects, refs, index), but nothing that git executes.
     `session_network`: share the network of the session's background processes and later commands.
-    `hosts`: connect to these as well. `writable`: write in these directories.
+    `hosts`: connect to these as well. `writable`: write in these directories. `confined`: nobody approved it, so it
+    gets less: what cannot be restored is read-only, and disk space and time are limited. `pinned`: it finds these files
+    as they were when it was allowed, and cannot change them.
     """
 
     git_data: bool = False
     session_network: bool = False
     hosts: tuple[str, ...] = ()
     writable: tuple[Path, ...] = ()
+    confined: "Confined | None" = None
+    pinned: "tuple[PinnedFile, ...]" = ()
 
 
 NO_MORE_ACCESS: Final = SandboxAccess()
@@ -42,7 +52,8 @@ class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
     called after the end and before `clean_up`, in a thread: it applies what the command changed in a copy to the
     original, and returns a sentence for each change that it left out. `git_settings` apply to every git that it runs.
     `start_script` is a file that the shell of the command reads first, to which can be added. `was_not_run` says,
-    before `clean_up`, that the sandbox was not as planned and did not start the command, which cannot say so itself.
+    before `clean_up`, that the sandbox did not start the command (it could not be built, or was not as planned).
+    `growth` limits how much it may write.
     """
 
     argv: tuple[str, ...]
@@ -57,6 +68,7 @@ class WrappedCommand(msgspec.Struct, frozen=True, kw_only=True):
     git_settings: Mapping[str, str] = {}
     start_script: int | None = None
     was_not_run: Callable[[], bool] = lambda: False
+    growth: "GrowthLimit | None" = None
 
 
 CommandWrapper = Callable[[Sequence[str], Path, SandboxAccess], WrappedCommand]

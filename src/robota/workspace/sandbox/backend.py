@@ -123,7 +123,8 @@ def _in_bubblewrap(executable: str, border: Border) -> SandboxBackend | str:
     protected. If only this workspace is the problem (paths that are too long), commands cannot change it.
     """
     candidate = _with_border(executable, border)
-    problem = probe(candidate)
+    # A second time, because a program outside may have ended meanwhile, and its socket is not there to be covered.
+    problem = probe(candidate) and probe(candidate)
     if problem is None:
         return candidate
     problem = single_line(problem, MAX_PROBLEM)

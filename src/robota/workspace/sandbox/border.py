@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -18,6 +18,9 @@ from robota.workspace.sandbox.home.start_up_names import START_UP_NAMES
 from robota.workspace.sandbox.placeholders import OWN_DIRECTORY
 from robota.workspace.sandbox.repositories import find_submodules
 from robota.workspace.sandbox.seccomp import Sockets
+
+if TYPE_CHECKING:
+    from robota.workspace.entry_files.entry import PinnedFile
 
 # Never writable from inside, and not creatable either.
 KEPT_FREE_NAMES: Final = names_guarded_by(Guard.KEPT_FREE)
@@ -46,7 +49,10 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     says what is visible of the home, and which credentials are hidden elsewhere. `kept_from_model` are files and
     directories of the workspace that are hidden, where the sandbox supports it. `writable` are directories outside the
     workspace. `unprotectable` says why the workspace is read-only; `notes` which parts of it are, because a limit was
-    passed. `user_directory` is where Robota keeps its own state, out of reach for commands; None if it has none.
+    passed. `shown` are directories that are visible and read-only although they are in a hidden place, such as those of
+    skills; a link shows what it leads to. `user_directory` is where Robota keeps its own state, out of reach for
+    commands; None if it has none. `pinned` are files of the workspace that a command finds with this content, whatever
+    is there now; they are among the `closed_paths`.
     """
 
     held_root: HeldRoot
@@ -61,7 +67,9 @@ class Border(msgspec.Struct, frozen=True, kw_only=True):
     sockets: Sockets = Sockets.ORDINARY
     unprotectable: str = ""
     notes: tuple[str, ...] = ()
+    shown: tuple[Path, ...] = ()
     user_directory: Path | None = None
+    pinned: "tuple[PinnedFile, ...]" = ()
 
     @property
     def limitations(self) -> str:

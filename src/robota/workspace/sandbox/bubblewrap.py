@@ -17,10 +17,10 @@ import msgspec
 from robota.workspace.files.path_status import mode_of
 from robota.workspace.git.data_copy import Mount
 from robota.workspace.outside_program import run_outside
+from robota.workspace.problems import CommandNotStarted
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import CHANGED_MEANWHILE, NOT_RUN, WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
-from robota.workspace.sandbox.home.access import HomeAccess
 from robota.workspace.sandbox.resource_exhaustion import raise_if_exhausted
 from robota.workspace.sandbox.seccomp import Sockets, filter_program
 from robota.workspace.sandbox.workspace_mounts import (
@@ -55,7 +55,7 @@ COUNTING_KERNEL: Final = (5, 14)
 BASH: Final = "/bin/bash"
 # These would keep bash from reading the file that checks the mounts, or change what it means.
 CHANGING_BASH: Final = ("POSIXLY_CORRECT", "SHELLOPTS", "BASHOPTS")
-NOT_RUN_MARK: Final = "# not run"
+BEGUN_MARK: Final = "# begun"
 READ_MOUNTS: Final = "IFS= read -r -d '' mounts < /proc/self/mountinfo"
 # How the kernel writes these in its list of mounts.
 ESCAPED_IN_LIST: Final = str.maketrans({mark: f"\\{ord(mark):03o}" for mark in " \t\n\\"})
@@ -73,6 +73,14 @@ class HomeMounts(msgspec.Struct, frozen=True, kw_only=True):
     descriptors: tuple[int, ...] = ()
 
 
+class PinnedMounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The options for files with a certain content, and the descriptors that bubblewrap reads it from."""
+
+    words: tuple[str, ...] = ()
+    descriptors: tuple[int, ...] = ()
+    targets: tuple[Path, ...] = ()
+
+
 def wrap_in_bubblewrap(
     executable: str, border: Border, command: Sequence[str], cwd: Path, on_top: Sequence[Mount] = ()
 ) -> WrappedCommand:
@@ -85,10 +93,12 @@ def wrap_in_bubblewrap(
         workspace = find_workspace_mounts(border, outside, resources)
         program = filter_program(sockets=sockets)
         seccomp_descriptor = _readable(program, resources) if program is not None else None
-        home = _home_mounts(border.home, resources)
+        home = _home_mounts(border, resources)
+        pinned = _pinned_files(executable, border, workspace, resources)
         hidden = [path for path in (*border.home.hidden, *outside) if border.root not in path.parents]
         words = bubblewrap_arguments(executable, border, home, workspace, hidden, cwd, seccomp_descriptor)
-        covered = [mount.target for mount in on_top]
+        words = [*words, *pinned.words]
+        covered = [*(mount.target for mount in on_top), *pinned.targets]
         checks = tuple(check for check in workspace.checks if not _innermost(check.path, covered))
         script = _start_script(checks, command, resources)
         kept = resources.pop_all()
@@ -97,6 +107,7 @@ def wrap_in_bubblewrap(
         descriptors=(
             script,
             *home.descriptors,
+            *pinned.descriptors,
             *(() if seccomp_descriptor is None else (seccomp_descriptor,)),
             *(check.descriptor for check in checks),
         ),
@@ -106,8 +117,30 @@ def wrap_in_bubblewrap(
         has_supervisor=True,
         write_back=(lambda: (workspace.note,)) if workspace.note else None,
         start_script=script if _reads_script(command) else None,
-        was_not_run=lambda: _is_marked_as_not_run(script),
+        was_not_run=lambda: not _is_marked_as_begun(script),
     )
+
+
+def _pinned_files(executable: str, border: Border, workspace: WorkspaceMounts, resources: ExitStack) -> PinnedMounts:
+    """Copies of the files that a command must find as they were approved, mounted on top of those in the workspace.
+
+    The file itself, mounted read-only, could still be changed by another command meanwhile. It has to do where
+    bubblewrap cannot set the mode of a copy.
+    """
+    planned = {mount.path for mount in workspace.planned}
+    targets = tuple(border.root / file.path for file in border.pinned)
+    if not workspace.is_read_only and any(str(target) not in planned for target in targets):
+        raise CommandNotStarted(f"The command was not run: {CHANGED_MEANWHILE}")
+    if _version(executable, border.root) < KNOWS_PERMS:
+        if any(target.read_bytes() != file.data for target, file in zip(targets, border.pinned, strict=True)):
+            raise CommandNotStarted(f"The command was not run: {CHANGED_MEANWHILE}")
+        return PinnedMounts()
+    words, descriptors = list[str](), list[int]()
+    for target, file in zip(targets, border.pinned, strict=True):
+        descriptors.append(_readable(file.data, resources))
+        mode = "0555" if file.is_executable else "0444"
+        words += ("--perms", mode, "--ro-bind-data", str(descriptors[-1]), str(target))
+    return PinnedMounts(words=tuple(words), descriptors=tuple(descriptors), targets=targets)
 
 
 def _on_top(mounts: Sequence[Mount]) -> list[str]:
@@ -122,7 +155,7 @@ def is_visible(path: str, border: Border) -> bool:
     """Whether commands see what is at this path outside, if it exists; /tmp is a different directory inside."""
     home = border.home
     covered = (Path("/tmp"), *border.socket_directories, *home.areas, *home.hidden, *border.kept_from_model)
-    shown = (border.root, *border.writable, *(entry.path for entry in home.visible))
+    shown = (border.root, *border.writable, *border.shown, *(entry.path for entry in home.visible))
     hidden_by = _innermost(path, covered)
     return not hidden_by or _innermost(path, shown) > hidden_by
 
@@ -170,8 +203,9 @@ def _names_of_sockets(elsewhere: Iterable[Path]) -> set[str]:
     return {os.fsdecode(name) for name in re.findall(rb"(?m) %b(/.+)$" % skipped, data)}
 
 
-def _home_mounts(home: HomeAccess, resources: ExitStack) -> HomeMounts:
+def _home_mounts(border: Border, resources: ExitStack) -> HomeMounts:
     """The mounts for one command."""
+    home = border.home
     descriptors = tuple(_readable(copy.content, resources) for copy in home.copies)
     words = [word for area in home.areas for word in ("--tmpfs", str(area))]
     if home.cache is not None:
@@ -180,7 +214,21 @@ def _home_mounts(home: HomeAccess, resources: ExitStack) -> HomeMounts:
     words += [word for link in home.links for word in ("--symlink", link.target, str(link.path))]
     for copy, descriptor in zip(home.copies, descriptors, strict=True):
         words += ["--file", str(descriptor), str(copy.path)]
+    words += _visible_directories(
+        border, [path for path in border.shown if not _innermost(os.path.realpath(path), home.hidden)]
+    )
     return HomeMounts(words=tuple(words), descriptors=descriptors)
+
+
+def _visible_directories(border: Border, directories: Sequence[Path]) -> list[str]:
+    """The options for directories that are visible in hidden places, also where the links to them are."""
+    words: list[str] = []
+    for directory in directories:
+        real = os.path.realpath(directory)
+        if not _innermost(real, (border.root,)):
+            places = dict.fromkeys((real, str(directory)))
+            words += [word for place in places for word in ("--ro-bind-try", real, place)]
+    return words
 
 
 def bubblewrap_arguments(
@@ -237,7 +285,12 @@ def _covering(executable: str, border: Border, workspace: WorkspaceMounts, hidde
             words += ("--ro-bind", "/dev/null", str(path))
     # Not by their mode: a program that cannot write there must say that it is read-only, so that the cause is found.
     words += [word for area in border.home.areas for word in ("--remount-ro", str(area))]
-    return words + _empty_directories(executable, (*empty, *_kernel_directories()), border.root)
+    words += _empty_directories(executable, (*empty, *_kernel_directories()), border.root)
+    if _version(executable, border.root) < KNOWS_PERMS:
+        return words  # nothing can be added to the empty directories
+    return words + _visible_directories(
+        border, [path for path in border.shown if _innermost(os.path.realpath(path), hidden)]
+    )
 
 
 @cache
@@ -274,8 +327,8 @@ def _start_script(checks: Sequence[MountCheck], command: Sequence[str], resource
     Mounts are made by name, and a name may be swapped for a link just before, and back just after. So each place must
     be a mount point afterwards (else its mount is elsewhere, and opens what is there), and what is found there is
     compared with the intended target, held by descriptor. None may remain open: it would lead out of the sandbox. The
-    kernel lists mounts in the order they were made. A failure is also marked in the script itself: a command can print
-    the same words, but cannot reach the script.
+    kernel lists mounts in the order they were made. That the command begins is marked in the script itself, which the
+    command cannot reach: without the mark it was not run, whatever was printed and whichever program gave up.
     """
     script = os.memfd_create("start", os.MFD_CLOEXEC)
     resources.callback(os.close, script)
@@ -284,8 +337,8 @@ def _start_script(checks: Sequence[MountCheck], command: Sequence[str], resource
     closed = " ".join(f"{descriptor}<&-" for descriptor in (script, *(check.descriptor for check in checks)))
     lines = (
         READ_MOUNTS,
-        f"[[ $mounts == *{listed}* && {meant} ]] || {{ echo 'robota: {CHANGED_MEANWHILE}' >&2; "
-        f"echo '{NOT_RUN_MARK}' >&{script}; exit {NOT_RUN}; }}",
+        f"[[ $mounts == *{listed}* && {meant} ]] || {{ echo 'robota: {CHANGED_MEANWHILE}' >&2; exit {NOT_RUN}; }}",
+        f"echo '{BEGUN_MARK}' >&{script}",
         f"exec {closed}",
         f"{{ {_limits()}; }} 2>/dev/null",
         "unset mounts BASH_ENV" if _reads_script(command) else "unset mounts",
@@ -295,8 +348,8 @@ def _start_script(checks: Sequence[MountCheck], command: Sequence[str], resource
     return script
 
 
-def _is_marked_as_not_run(script: int) -> bool:
-    mark = os.fsencode(f"{NOT_RUN_MARK}\n")
+def _is_marked_as_begun(script: int) -> bool:
+    mark = os.fsencode(f"{BEGUN_MARK}\n")
     return os.pread(script, len(mark), max(os.fstat(script).st_size - len(mark), 0)) == mark
 
 

@@ -14,7 +14,7 @@ from robota.workspace.files.path_status import mode_of
 from robota.workspace.process.watchdog import OOM_SCORE
 from robota.workspace.process.wrapped_command import WrappedCommand
 from robota.workspace.sandbox.border import Border, Network
-from robota.workspace.sandbox.seccomp import Sockets, filter_program
+from robota.workspace.sandbox.seccomp import Sockets, filter_program, truncation_filter
 from robota.workspace.sandbox.workspace_mounts import held_opening
 
 # Links are resolved before any command runs: a link in a virtual environment in the workspace could be replaced.
@@ -34,8 +34,10 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     # Not by path: a link that leads elsewhere could be there by now.
     held = (border.held_root.descriptor, *(held_opening(path, resources) for path in border.writable))
     has_network = border.network is Network.MACHINE
-    sockets = Sockets.ORDINARY if has_network else Sockets.ONLY_UNIX
-    # Landlock restricts what files contain, not to whom they belong, nor memory that programs share.
+    # Landlock does not restrict to which socket in the file system a command connects, and many services of the user
+    # (tmux, D-Bus, Docker, an SSH agent) do whatever they are told there.
+    sockets = Sockets.NO_UNIX if has_network else Sockets.ONLY_PAIRS
+    # Landlock restricts what files contain, not to whom they belong, nor memory that programs share, nor priorities.
     program = filter_program(sockets=sockets, owner=os.geteuid()) or b""
     # Landlock cannot distinguish a terminal that the command opens from one that the user types in.
     terminals = () if _has_open_terminal() else (TERMINALS,)
@@ -43,14 +45,15 @@ def wrap_in_landlock(border: Border, command: Sequence[str]) -> WrappedCommand:
     home = border.home
     hidden = (*home.areas, *(path for path in home.hidden if mode_of(path)), DEVICES)
     options = [
-        *_each("--writable", (border.temporary, SHARED_MEMORY)),
+        *_option_for_each("--writable", (border.temporary, SHARED_MEMORY)),
         *(word for descriptor in held for word in ("--held", str(descriptor))),
-        *_each("--device", devices),
-        *_each("--hidden", _outermost(hidden)),
-        *_each("--visible", home.readable()),
+        *_option_for_each("--device", devices),
+        *_option_for_each("--hidden", _outermost(hidden)),
+        *_option_for_each("--visible", (*home.readable(), *border.shown)),
         *(("--git-config", os.devnull) if home.areas else ()),
         *("--temporary", str(border.temporary), "--network", "on" if has_network else "off"),
         *("--oom-score", str(OOM_SCORE), "--filter", program.hex()),
+        *("--truncation-filter", (truncation_filter() or b"").hex()),
     ]
     script = os.memfd_create("launcher", os.MFD_CLOEXEC)
     resources.callback(os.close, script)
@@ -80,7 +83,7 @@ def _has_open_terminal() -> bool:
         return False
 
 
-def _each(option: str, values: Iterable[Path]) -> list[str]:
+def _option_for_each(option: str, values: Iterable[Path]) -> list[str]:
     """The option for each path, with links resolved, because the launcher does not follow them."""
     return [word for value in values for word in (option, os.path.realpath(value))]
 

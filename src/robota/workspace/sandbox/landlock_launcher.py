@@ -4,8 +4,9 @@
 
 Options, some repeatable: --writable PATH, --held DESCRIPTOR (of a writable directory), --device PATH, --hidden PATH,
 --visible PATH (beneath a hidden one), --git-config PATH, --temporary PATH, --network on|off, --oom-score NUMBER,
---filter HEX. It imports nothing from robota and as little as possible, because it starts once per command and every
-import takes time. On any failure it exits with code 126 before the command has run.
+--filter HEX, --truncation-filter HEX (for kernels whose Landlock does not restrict truncating). It imports nothing from
+robota and as little as possible, because it starts once per command and every import takes time. On any failure it
+exits with code 126 before the command has run.
 
 This process itself is not confined. Every process that the command leaves running becomes its child, even without the
 mark and the session that identify Robota's commands. It kills them and exits with the status of the command.
@@ -25,6 +26,7 @@ PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SE
 SECCOMP_MODE_FILTER, SIGKILL = 2, 9
 
 # Landlock's access rights, all of them in ABI 1 except REFER (2), TRUNCATE (3) and IOCTL_DEV (5).
+ABI_WITH_TRUNCATE = 3
 WRITE_FILE, READ_FILE, REFER, TRUNCATE, IOCTL_DEV = 1 << 1, 1 << 2, 1 << 13, 1 << 14, 1 << 15
 MAKE_AND_REMOVE, MAKE_DEVICES = 0x1FF << 4, 1 << 6 | 1 << 11
 OF_FILES = WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
@@ -62,7 +64,9 @@ def main(arguments: list[str]) -> None:
     checked(PRCTL(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     limit_resources()
     drop_capabilities()
-    restrict_files(given)
+    abi = restrict_files(given)
+    if abi < ABI_WITH_TRUNCATE:
+        restrict_calls(bytes.fromhex(given.get("--truncation-filter", [""])[0]))
     restrict_calls(bytes.fromhex(given.get("--filter", [""])[0]))
     restore_signals_and_environment()
     os.execvp(arguments[end + 1], arguments[end + 1 :])
@@ -156,11 +160,11 @@ def drop_capabilities() -> None:
             PRCTL(PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
-def restrict_files(given: dict[str, list[str]]) -> None:
-    """Limit with Landlock what can be read and written from now on."""
+def restrict_files(given: dict[str, list[str]]) -> int:
+    """Limit with Landlock what can be read and written from now on. Return what this kernel's Landlock can do."""
     abi = checked(SYSCALL(CREATE_RULESET, None, 0, 1))
     hidden = given.get("--hidden", [])
-    writing = WRITE_FILE | MAKE_AND_REMOVE | (REFER if abi >= 2 else 0) | (TRUNCATE if abi >= 3 else 0)
+    writing = WRITE_FILE | MAKE_AND_REMOVE | (REFER if abi >= 2 else 0) | (TRUNCATE if abi >= ABI_WITH_TRUNCATE else 0)
     reading = READ_FILE if hidden else 0
     devices = IOCTL_DEV if abi >= 5 else 0
     ports = BIND_AND_CONNECT_TCP if abi >= 4 and given["--network"] == ["off"] else 0
@@ -177,6 +181,7 @@ def restrict_files(given: dict[str, list[str]]) -> None:
     for path in (*everything_but(hidden), *given.get("--visible", [])):
         allow(ruleset, path, reading)
     checked(SYSCALL(RESTRICT_SELF, ruleset, 0))
+    return abi
 
 
 def everything_but(hidden: list[str]) -> list[str]:

@@ -112,7 +112,7 @@ class _PlaceholderPool:
                 if is_placeholder(name, self._directory):
                     os.rename(name, path.name, src_dir_fd=self._directory, dst_dir_fd=around)
                     return _is_marked(path.name, around)
-        return _make(path.name, around)
+        return _make_entry(path.name, around)
 
     def could_be_created(self, path: Path) -> bool:
         """Whether a command could create a name that is not blocked: it can change the mode of our directory."""
@@ -218,7 +218,7 @@ def _is_marked(path: str | Path, directory: int | None = None) -> bool:
 def _shared_lock(top: _Top) -> int | None:
     """A descriptor with a shared lock; None if that is not possible: then nothing is ever removed."""
     for _ in range(TRIES):
-        _make(OWN_DIRECTORY, top.descriptor)
+        _make_entry(OWN_DIRECTORY, top.descriptor)
         try:
             # The user may have put a link there: only its target is locked then, nothing is created in it.
             descriptor = os.open(OWN_DIRECTORY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=top.descriptor)
@@ -283,7 +283,7 @@ def _opened(path: str | Path, directory: int | None = None) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _make(name: str, directory: int) -> bool:
+def _make_entry(name: str, directory: int) -> bool:
     try:
         os.mkdir(name, 0o755, dir_fd=directory)
         os.utime(name, (MARK_S, MARK_S), dir_fd=directory, follow_symlinks=False)

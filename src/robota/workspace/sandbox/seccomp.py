@@ -14,6 +14,7 @@ LOAD: Final = 0x20
 JUMP_IF_EQUAL: Final = 0x15
 JUMP_IF_AT_LEAST: Final = 0x35
 JUMP_IF_ANY_BIT: Final = 0x45
+KEEP_BITS: Final = 0x54
 RETURN: Final = 0x06
 
 LOAD_NUMBER: Final = (LOAD, 0, 0, 0)
@@ -89,8 +90,10 @@ REFUSED_CALLS: Final[dict[str, Numbers]] = {
     "clock_settime": (227, 112),
 }
 
-# Shared memory, semaphores and messages of System V, which belong to no file: other programs of the user take part.
-SYSTEM_V_CALLS: Final[dict[str, Numbers]] = {
+# Where Landlock is all that confines a command: shared memory, semaphores and messages belong to no file, so that other
+# programs of the user take part; and files have attributes that are no part of their content.
+CALLS_BEYOND_LANDLOCK: Final[dict[str, Numbers]] = {
+    "file_setattr": (469, 469),
     "shmget": (29, 194),
     "shmctl": (31, 195),
     "shmat": (30, 196),
@@ -110,6 +113,15 @@ IOCTL: Final[Numbers] = (16, 29)
 SOCKET: Final[Numbers] = (41, 198)
 SOCKETPAIR: Final[Numbers] = (53, 199)
 PRLIMIT: Final[Numbers] = (302, 261)
+
+# Calls that change the priority of a process, which they name by their second argument, and in the first one say that
+# it is a process and not a group; and those that change how it is scheduled, which name it by their first. 0 is the
+# caller. Threads set their own processors by their number, so that call is not among them.
+CHANGING_PRIORITIES: Final[tuple[tuple[Numbers, int], ...]] = (
+    ((141, 140), 0),  # setpriority, PRIO_PROCESS
+    ((251, 30), 1),  # ioprio_set, IOPRIO_WHO_PROCESS
+)
+SCHEDULING: Final[tuple[Numbers, ...]] = ((144, 119), (142, 118), (314, 274))  # sched_setscheduler, _setparam, _setattr
 
 # A file with the setuid bit runs with the rights of its owner, whoever starts it: other users of the machine would
 # leave the sandbox through it. Directories need the setgid bit, so that one is refused only for new files.
@@ -131,6 +143,8 @@ OPENING: Final[tuple[tuple[Numbers, Instruction, Instruction], ...]] = (
     ((257, 56), LOAD_THIRD_ARGUMENT, LOAD_FOURTH_ARGUMENT),  # openat
 )
 CREATES: Final = 0x400040  # O_CREAT, O_TMPFILE
+TRUNCATES, WRITES = 0x200, 0x3  # O_TRUNC; O_WRONLY, O_RDWR
+TRUNCATE: Final[Numbers] = (76, 45)
 OPENAT2: Final[Numbers] = (437, 437)  # its mode is in memory, which a filter cannot read
 # Calls that change the owner, with the argument it is in, and those that set or remove ACLs and other attributes.
 CHANGING_OWNERS: Final[tuple[tuple[Numbers, Instruction], ...]] = (
@@ -148,6 +162,18 @@ SAME_OWNER: Final = 0xFFFFFFFF
 NEW_NAMESPACES: Final = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 # TIOCSTI inserts input into the user's terminal; TIOCLINUX pastes into a console.
 REFUSED_IOCTLS: Final = (0x5412, 0x541C)
+# Requests to file systems, which act on whatever is beneath a directory that was opened for reading. The second byte of
+# a request says to whom it is addressed. Some file systems make a copy of a whole volume: one in the workspace would
+# contain what mounts hide, and one elsewhere would bring files of the workspace there past Landlock.
+REQUEST_GROUP: Final = 0xFF00
+COPYING_VOLUMES: Final = (0x9400, 0xBC00, 0x6F00)  # btrfs, bcachefs, OCFS2
+# Flags, versions, encryption and the like, of files that can only be read: ext4 and all others, XFS, F2FS.
+CHANGING_FILES: Final = (0x6600, 0x7600, 0x5800, 0xF500)
+# FICLONE, FICLONERANGE, FIDEDUPERANGE; FS_IOC_GETFLAGS (also of 32 bits), FIEMAP, FS_IOC_GETVERSION, FS_IOC_FSGETXATTR.
+HARMLESS_REQUESTS: Final = (
+    *(0x40049409, 0x4020940D, 0xC0189436),
+    *(0x80086601, 0x80046601, 0xC020660B, 0x80087601, 0x801C581F),
+)
 # Setting resource limits of other processes acts like a signal: without files or CPU time, Robota could not work.
 ITSELF: Final = 0
 UNIX_SOCKETS: Final = 1
@@ -165,14 +191,14 @@ class Sockets(Enum):
     """The sockets that a command may create."""
 
     ORDINARY = auto()
-    ONLY_UNIX = auto()
     NO_UNIX = auto()  # only connected pairs of them
+    ONLY_PAIRS = auto()  # the same, and no others
 
 
 FAMILIES: Final = {
     Sockets.ORDINARY: ORDINARY_SOCKETS,
-    Sockets.ONLY_UNIX: (UNIX_SOCKETS,),
     Sockets.NO_UNIX: tuple(family for family in ORDINARY_SOCKETS if family != UNIX_SOCKETS),
+    Sockets.ONLY_PAIRS: (),
 }
 
 
@@ -182,33 +208,65 @@ def filter_program(
 ) -> bytes | None:
     """The filter for this machine; None for an architecture whose system call numbers we do not know.
 
-    With an `owner`, files can be given to nobody else, their ACLs and other attributes cannot be changed, and System V
-    shared memory is closed: for a sandbox in which files and memory of others can be reached.
+    With an `owner`, files can be given to nobody else, their ACLs and other attributes cannot be changed, shared memory
+    without a file is closed, and processes change only their own priority: for a sandbox in which files, memory and
+    processes of others can be reached.
     """
     machine = machine or platform.machine()
     if machine not in ARCHITECTURES:
         return None
     column = list(ARCHITECTURES).index(machine)
-    program = [LOAD_ARCHITECTURE, (JUMP_IF_EQUAL, 1, 0, ARCHITECTURES[machine]), REFUSE, LOAD_NUMBER]
-    if machine == "x86_64":
-        # The same calls under their numbers of the x32 ABI.
-        program += [(JUMP_IF_AT_LEAST, 0, 1, X32_BIT), REFUSE]
     # The most frequent calls come first.
-    program += _about_modes(column)
-    program += [] if owner is None else _about_owners(column, owner)
-    refused = REFUSED_CALLS if owner is None else {**REFUSED_CALLS, **SYSTEM_V_CALLS}
+    program = [*_only_calls_of(machine), *_about_modes(column)]
+    program += [] if owner is None else [*_about_owners(column, owner), *_about_priorities(column)]
+    refused = REFUSED_CALLS if owner is None else {**REFUSED_CALLS, **CALLS_BEYOND_LANDLOCK}
     for numbers in refused.values():
         program += _judge(numbers[column], [REFUSE])
     program += _judge(CLONE[column], [LOAD_FIRST_ARGUMENT, *_refused_if_any(NEW_NAMESPACES)])
     # Its flags are in memory, which a filter cannot read; C libraries fall back to `clone`.
     program += _judge(CLONE3[column], [UNKNOWN])
-    program += _judge(IOCTL[column], [LOAD_SECOND_ARGUMENT, *_one_of(REFUSED_IOCTLS, REFUSE), ALLOW])
+    program += _about_requests(column, COPYING_VOLUMES if owner is None else (*COPYING_VOLUMES, *CHANGING_FILES))
     program += _judge(PRLIMIT[column], [LOAD_FIRST_ARGUMENT, *_one_of((ITSELF,), ALLOW), REFUSE])
     program += _judge(SOCKET[column], [LOAD_FIRST_ARGUMENT, *_one_of(FAMILIES[sockets], ALLOW), REFUSE])
-    if sockets is Sockets.NO_UNIX:
+    if sockets is not Sockets.ORDINARY:
         program += _judge(SOCKETPAIR[column], [LOAD_SECOND_ARGUMENT, *_refused_if_any(DATAGRAMS)])
-    program.append(ALLOW)
+    return _assembled([*program, ALLOW])
+
+
+@cache
+def truncation_filter(machine: str | None = None) -> bytes | None:
+    """An additional filter where Landlock does not restrict that files are emptied, which it does from Linux 6.2 on.
+
+    A file that was opened for writing can be, but not one that is named, or opened for reading.
+    """
+    machine = machine or platform.machine()
+    if machine not in ARCHITECTURES:
+        return None
+    column = list(ARCHITECTURES).index(machine)
+    program = [*_only_calls_of(machine), *_judge(TRUNCATE[column], [REFUSE])]
+    for numbers, flags, _ in OPENING:
+        empties = [flags, (JUMP_IF_ANY_BIT, 1, 0, TRUNCATES), ALLOW]
+        program += _judge(numbers[column], [*empties, (JUMP_IF_ANY_BIT, 0, 1, WRITES), ALLOW, REFUSE])
+    return _assembled([*program, ALLOW])
+
+
+def _only_calls_of(machine: str) -> list[Instruction]:
+    """Refuse calls of other architectures, then load the number of the call."""
+    program = [LOAD_ARCHITECTURE, (JUMP_IF_EQUAL, 1, 0, ARCHITECTURES[machine]), REFUSE, LOAD_NUMBER]
+    if machine == "x86_64":
+        # The same calls under their numbers of the x32 ABI.
+        program += [(JUMP_IF_AT_LEAST, 0, 1, X32_BIT), REFUSE]
+    return program
+
+
+def _assembled(program: Sequence[Instruction]) -> bytes:
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def _about_requests(column: int, groups: Sequence[int]) -> list[Instruction]:
+    single = [*_one_of(REFUSED_IOCTLS, REFUSE), *_one_of(HARMLESS_REQUESTS, ALLOW)]
+    by_group = [(KEEP_BITS, 0, 0, REQUEST_GROUP), *_one_of(groups, REFUSE), ALLOW]
+    return _judge(IOCTL[column], [LOAD_SECOND_ARGUMENT, *single, *by_group])
 
 
 def _about_modes(column: int) -> list[Instruction]:
@@ -230,6 +288,16 @@ def _about_owners(column: int, owner: int) -> list[Instruction]:
         program += _judge(numbers[column], [argument, *_one_of((SAME_OWNER, owner), ALLOW), REFUSE])
     for numbers in CHANGING_ATTRIBUTES:
         program += _judge(numbers[column], [UNSUPPORTED])
+    return program
+
+
+def _about_priorities(column: int) -> list[Instruction]:
+    program: list[Instruction] = []
+    for numbers, process in CHANGING_PRIORITIES:
+        is_itself = [LOAD_SECOND_ARGUMENT, (JUMP_IF_EQUAL, 1, 0, ITSELF), REFUSE]
+        program += _judge(numbers[column], [*is_itself, LOAD_FIRST_ARGUMENT, *_one_of((process,), ALLOW), REFUSE])
+    for numbers in SCHEDULING:
+        program += _judge(numbers[column], [LOAD_FIRST_ARGUMENT, *_one_of((ITSELF,), ALLOW), REFUSE])
     return program
 
 

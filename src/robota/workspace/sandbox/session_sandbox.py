@@ -1,7 +1,7 @@
 """The sandbox of a session, detected when the first command needs it, because that takes longer than the start."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +13,9 @@ from robota.workspace.problems import CommandNotStarted, RootReplaced
 from robota.workspace.process.wrapped_command import NO_MORE_ACCESS, SandboxAccess, WrappedCommand, unwrapped
 
 if TYPE_CHECKING:
+    from robota.workspace.confinement import Confined
+    from robota.workspace.entry_files.entry import PinnedFile
+    from robota.workspace.process.watchdog import GrowthLimit
     from robota.workspace.sandbox.backend import SandboxBackend
     from robota.workspace.sandbox.egress.gateway import EgressGateway, ServerPorts
     from robota.workspace.sandbox.port_forwarding import PortForwarding
@@ -38,6 +41,20 @@ NO_TEMPORARY: Final = (
     "The command was not run: there is no place for its temporary files ({}). Make room in the user's directory "
     "(ROBOTA_HOME), or set TMPDIR to a directory outside the workspace."
 )
+NOT_CONFINED: Final = (
+    "The command was not run: it was to run without approval, and that needs bubblewrap without the network of this "
+    "machine. Nothing was changed. Call it again; the user will be asked."
+)
+TOO_MUCH_READ_ONLY: Final = (
+    "The command was not run: too many places in the workspace are not saved and would have to be read-only for a "
+    "command that nobody approved. Nothing was changed."
+)
+NOT_PINNED: Final = (
+    "The command was not run: a rule allows it only while certain files are unchanged, and without bubblewrap they "
+    "cannot be kept unchanged while it runs. Call it again; the user will be asked."
+)
+# Each costs a mount, and so does each directory on the way to it.
+MAX_READ_ONLY: Final = 200
 HOME_IS_WORKSPACE: Final = (
     "The command was not run: the workspace is your home directory or contains it, so a command could change all "
     "that is yours. Start Robota in the directory of a project. If you mean it, set this in your user settings: "
@@ -76,6 +93,10 @@ class SessionSandbox:
         self._home = home
         self._user_directory = user_directory
         self._find_protected: Callable[[], Sequence[Path]] = tuple
+        self._find_shown: Callable[[], Sequence[Path]] = tuple
+        self._find_added: Callable[[], Collection[Path]] = tuple
+        self._find_hidden_in: Callable[[Path], Sequence[str] | None] = lambda directory: ()
+        self._seen_added: tuple[Path, ...] = ()
         self._home_settings = home_settings
         self._network = network and not allowed_hosts
         self._allowed_hosts = tuple(allowed_hosts)
@@ -110,10 +131,17 @@ class SessionSandbox:
                 readable=self._home_settings.readable,
                 network=self._network,
             )
-            border = msgspec.structs.replace(border, user_directory=self._user_directory)
+            border = msgspec.structs.replace(
+                border, user_directory=self._user_directory, shown=tuple(self._find_shown())
+            )
             self._backend = detect_backend(border)
             self._on_detected(self._backend.kind, self._backend.reason)
         return self._backend
+
+    @property
+    def known_kind(self) -> str | None:
+        """The kind of sandbox that was detected; None before that."""
+        return None if self._backend is None else str(self._backend.kind)
 
     def works(self) -> bool:
         """Whether a sandbox works on this machine. True if that is unknown right now: then no command can run."""
@@ -123,8 +151,10 @@ class SessionSandbox:
             return True
 
     def on_detected(self, tell: Callable[[str, str], None]) -> None:
-        """Call `tell` with the kind of sandbox, and why it is not a stronger one, when it is detected."""
+        """Call `tell` with the kind of sandbox, and why it is not a stronger one, as soon as it is detected."""
         self._on_detected = tell
+        if self._backend is not None:
+            tell(self._backend.kind, self._backend.reason)
 
     def on_reached(self, tell: Callable[[str], None]) -> None:
         """Call `tell` with host and port whenever a command connects to an allowed host."""
@@ -138,9 +168,22 @@ class SessionSandbox:
         """Keep commands from changing or creating the paths in the workspace that `find` returns for the first one."""
         self._find_protected = find
 
+    def show(self, find: Callable[[], Sequence[Path]]) -> None:
+        """Let commands read the directories outside the workspace that `find` returns for the first one."""
+        self._find_shown = find
+
+    def show_added(
+        self, find_added: Callable[[], Collection[Path]], find_hidden: Callable[[Path], Sequence[str] | None]
+    ) -> None:
+        """Let commands read the directories that `find_added` returns, of which there may be more later.
+
+        What `find_hidden` returns for one is hidden; all of it if that is None, because it cannot be searched.
+        """
+        self._find_added, self._find_hidden_in = find_added, find_hidden
+
     def hide_from_commands(self, find: Callable[[], tuple[str, ...] | None]) -> None:
         """Hide the paths that `find` returns from commands; it is called for the first one. None means too many."""
-        self._find_kept = find
+        self._find_kept, self._kept = find, None
 
     def wrap(self, command: Sequence[str], cwd: Path, access: SandboxAccess = NO_MORE_ACCESS) -> WrappedCommand:
         """Wrap a command in the sandbox; unwrapped if none works. Raises `CommandNotStarted`."""
@@ -151,16 +194,74 @@ class SessionSandbox:
         self._take_over_abandoned_git_data()
         joins = access.session_network and not access.hosts
         self._search_again_if_moved()
+        self._show_new_directories()
         backend = self._joined_backend() if joins else self.backend
         if backend.kind == "bubblewrap" and (kept := self._kept_paths()):
             border = msgspec.structs.replace(backend.border, kept_from_model=kept)
             backend = msgspec.structs.replace(backend, border=border)
+        if access.confined is not None:
+            backend = self._confining(backend, access.confined)
+        if access.pinned:
+            backend = self._pinning(backend, access.pinned)
         if (self._allowed_hosts or access.hosts) and not self._network and backend.kind == "bubblewrap":
             servers = self._server_ports() if access.hosts else None
             wrapped = self._egress_gateway(access.hosts).wrap(backend, command, cwd, access, servers)
         else:
             wrapped = backend.wrap(command, cwd, access)
-        return msgspec.structs.replace(wrapped, missed_places=self._missed_places)
+        growth = None if access.confined is None else self._growth_limit(access.confined, backend)
+        return msgspec.structs.replace(wrapped, missed_places=self._missed_places, growth=growth)
+
+    def _show_new_directories(self) -> None:
+        """Make visible what the user has added since the last command."""
+        directories = tuple(self._find_added())
+        new = [directory for directory in directories if directory not in self._seen_added]
+        if not new:
+            return
+        self._seen_added = directories
+        from robota.workspace.sandbox.closed_paths import fit_into
+
+        border = self.backend.border
+        for directory in new:
+            found = self._find_hidden_in(directory)
+            hidden = (
+                {directory} if found is None else fit_into({directory / each for each in found}, directory, MAX_HIDDEN)
+            )
+            shown = border.shown if directory in hidden else (*border.shown, directory)
+            home = msgspec.structs.replace(border.home, hidden=(*border.home.hidden, *sorted(hidden)))
+            border = msgspec.structs.replace(border, shown=shown, home=home)
+        self._backend = msgspec.structs.replace(self.backend, border=border)
+        if self._joined is not None:
+            self._joined = msgspec.structs.replace(self._joined, border=border)
+
+    def _confining(self, backend: "SandboxBackend", confined: "Confined") -> "SandboxBackend":
+        """The sandbox for a command that nobody approved: it cannot change what could not be restored."""
+        from robota.workspace.files.path_status import may_be_present
+        from robota.workspace.sandbox.closed_paths import fit_into
+
+        if backend.kind != "bubblewrap" or self._network:
+            raise CommandNotStarted(NOT_CONFINED)
+        root, border = self._held_root.path, backend.border
+        unsaved = {path for name in confined.read_only if may_be_present(path := root / name)}
+        fitted = fit_into(unsaved, root, MAX_READ_ONLY)
+        if root in fitted:
+            raise CommandNotStarted(TOO_MUCH_READ_ONLY)
+        closed = tuple(dict.fromkeys((*border.closed_paths, *sorted(fitted))))
+        return msgspec.structs.replace(backend, border=msgspec.structs.replace(border, closed_paths=closed))
+
+    def _pinning(self, backend: "SandboxBackend", pinned: "tuple[PinnedFile, ...]") -> "SandboxBackend":
+        """The sandbox for a command that a rule allows only with these files."""
+        if backend.kind != "bubblewrap":
+            raise CommandNotStarted(NOT_PINNED)
+        border = backend.border
+        closed = tuple(dict.fromkeys((*border.closed_paths, *(self._held_root.path / file.path for file in pinned))))
+        border = msgspec.structs.replace(border, closed_paths=closed, pinned=pinned)
+        return msgspec.structs.replace(backend, border=border)
+
+    def _growth_limit(self, confined: "Confined", backend: "SandboxBackend") -> "GrowthLimit":
+        from robota.workspace.process.watchdog import GrowthLimit
+
+        places = (self._held_root.path, backend.border.temporary)
+        return GrowthLimit(places=places, most_bytes=confined.facts.max_growth_bytes or 0)
 
     def _missed_places(self, output: str) -> tuple[str, ...]:
         # Imported only after a failure.
@@ -218,6 +319,11 @@ class SessionSandbox:
             self._joined = msgspec.structs.replace(self._joined, border=renewed)
         if renewed.limitations != border.limitations:
             self._on_detected(self._backend.kind, renewed.limitations)
+
+    @property
+    def kept_paths(self) -> tuple[Path, ...]:
+        """What is hidden from commands as it is kept from the model. Raises `CommandNotStarted` if it is unknown."""
+        return self._kept_paths()
 
     def _kept_paths(self) -> tuple[Path, ...]:
         """The paths to hide, found again if one was moved; with many of them, whole directories."""

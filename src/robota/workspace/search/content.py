@@ -42,11 +42,15 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of a file, numbered from 1; `is_match` distinguishes a match from its context lines."""
+    """A line of a file, numbered from 1; `is_match` distinguishes a match from its context lines.
+
+    `is_cut`: `text` is a part of a long line.
+    """
 
     number: int
     text: str
     is_match: bool
+    is_cut: bool = False
 
 
 class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +78,9 @@ async def search(root: Path, query: Query, is_ignored: Callable[[str], bool]) ->
     """Search below `root`. Symbolic links are not followed; paths that match `is_ignored` are never shown."""
     check_searchable(root, query.path, is_ignored)
     if "\0" in query.regex or "\n" in query.regex:
-        raise SearchFailed("A search goes line by line, so the regex cannot hold a line break or a NUL byte.")
+        raise SearchFailed(
+            "A search goes line by line, so the regex cannot contain a line break or a NUL byte. Search for one line."
+        )
     collected = await _collect(root, query, is_ignored, in_order=False)
     if collected.is_cut:
         collected = await _collect(root, query, is_ignored, in_order=True)
@@ -85,11 +91,15 @@ def check_searchable(root: Path, path: Path, is_ignored: Callable[[str], bool]) 
     """Raise unless the path is a directory or a regular file; reading a pipe would block."""
     shown = str(path.relative_to(root))
     if path != root and is_ignored(shown):
-        raise Ignored(f"{shown!r} is hidden from you by a {KEPT_FROM_THE_MODEL} file. Nothing was searched.")
+        raise Ignored(
+            f"{shown!r} is hidden from you by a {KEPT_FROM_THE_MODEL} file. Nothing was searched. Choose another path."
+        )
     if not path.exists():
         raise Missing(f"{shown!r} does not exist. Nothing was searched.")
     if not path.is_dir() and not path.is_file():
-        raise NotARegularFile(f"{shown!r} is neither a directory nor a regular file. Nothing was searched.")
+        raise NotARegularFile(
+            f"{shown!r} is neither a directory nor a regular file. Nothing was searched. Choose another path."
+        )
 
 
 def visibility_options(root: Path, *, hidden: bool) -> list[str]:
@@ -150,17 +160,25 @@ def _arguments(root: Path, query: Query, *, in_order: bool) -> list[str]:
 
 
 def _why_failed(query: Query, end: RipgrepEnd) -> str:
-    message = end.errors.removeprefix("rg: ") or "ripgrep ended without an answer"
-    if "regex" in message and "look-around" in message:
-        message = "look-around is not supported"
-    elif "unrecognized file type" in message:
+    message = end.errors.removeprefix("rg: ")
+    if "unrecognized file type" in message:
         return (
             f"There is no file type {query.file_type!r}. Nothing was searched. Use a short name such as py, js, ts, "
             "rust, go, java, md, json or yaml, or give a file_pattern instead."
         )
     return (
-        f"The search could not be made: {message}\nNothing was searched. Correct the regex (Rust syntax) and try again."
+        f"The search could not be made: {_regex_problem(message)}.\n"
+        "Nothing was searched. Correct the regex (Rust syntax) and try again."
     )
+
+
+def _regex_problem(message: str) -> str:
+    """What ripgrep says of a regex, without its options and the regex as it sees it."""
+    if "is not allowed in a regex" in message:
+        return "it goes line by line, so the regex cannot contain a line break. Search for one line"
+    if named := re.search(r"^error: (.+)$", message, re.MULTILINE):
+        return named[1]
+    return message.partition("\n")[0] or "it ended without an answer"
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -274,8 +292,9 @@ class _Collector:
         self._matches += is_match
         if self._matches > self._query.limit:
             return False
-        text = _cut(data.lines.as_line.rstrip("\r\n"), data.submatches[0].start if data.submatches else 0)
-        line = FoundLine(number=data.line_number, text=text, is_match=is_match)
+        whole = data.lines.as_line.rstrip("\r\n")
+        text = _around_match(whole, data.submatches[0].start if data.submatches else 0)
+        line = FoundLine(number=data.line_number, text=text, is_match=is_match, is_cut=text is not whole)
         self._lines.setdefault(tidy(path), []).append(line)
         return True
 
@@ -299,7 +318,7 @@ class _Collector:
         return is_wanted
 
 
-def _cut(line: str, match_start: int) -> str:
+def _around_match(line: str, match_start: int) -> str:
     """At most 500 characters of a line that contain the match."""
     if len(line) <= MAX_LINE_CHARACTERS:
         return line

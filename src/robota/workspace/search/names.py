@@ -58,7 +58,7 @@ async def find_names(
     options = ["--files", "--null", *visibility_options(root, hidden=pattern.wants_hidden), *name_options(pattern)]
     end = await run_ripgrep([*options, "--", argument(root, directory)], root, take, separator=b"\0")
     if not looked_at and end.errors:
-        raise SearchFailed(f"The files could not be listed: {end.errors}")
+        raise SearchFailed(f"The files could not be listed. Try another path. {end.errors}")
     newest = await asyncio.to_thread(_newest_first, root, matching)
     # Checking the ignore files is the slowest part, so only paths that will be shown are checked.
     shown = tuple(islice((path for path in newest if not is_ignored(path)), limit))

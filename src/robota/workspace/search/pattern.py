@@ -120,7 +120,7 @@ def _sequence(text: str, index: int, depth: int) -> tuple[list[str], int]:
         else:
             options, index = [text[index]], index + 1
         if len(expanded) * len(options) > MAX_ALTERNATIVES:
-            raise _invalid(text, f"its braces stand for more than {MAX_ALTERNATIVES} patterns")
+            raise _invalid(text, f"its braces expand to more than {MAX_ALTERNATIVES} patterns")
         expanded = [before + option for before in expanded for option in options]
     return expanded, index
 
@@ -141,4 +141,4 @@ def _choice(text: str, index: int, depth: int) -> tuple[list[str], int]:
 
 def _invalid(text: str, problem: str) -> InvalidPattern:
     shown = text if len(text) <= 100 else text[:100] + "…"
-    return InvalidPattern(f"{shown!r} is not a usable glob pattern: {problem}. Nothing was searched.")
+    return InvalidPattern(f"{shown!r} is not a usable glob pattern: {problem}. Nothing was searched. Correct it.")

@@ -40,7 +40,7 @@ def skeletons(command: str) -> tuple[Skeleton, ...] | None:
             waiting.extend(reversed(node.children))
         elif node.type == "file_redirect" and skeletons_found:
             # The grammar attaches the redirection of the last command of a chain to the whole chain.
-            skeletons_found[-1] = _joined(skeletons_found[-1], _skeleton([node]))
+            skeletons_found[-1] = _combined(skeletons_found[-1], _skeleton([node]))
         elif node.type in {"command", "redirected_statement"}:
             skeletons_found.append(_skeleton(list(_parts(node))))
         elif node.type not in SEPARATORS:
@@ -90,7 +90,7 @@ def _redirects_a_chain(node: Node) -> bool:
     return node.type == "redirected_statement" and node.children[0].type in CONTAINERS
 
 
-def _joined(one: Skeleton, other: Skeleton) -> Skeleton:
+def _combined(one: Skeleton, other: Skeleton) -> Skeleton:
     if NOT_PLAIN in (one, other):
         return NOT_PLAIN
     return Skeleton(words=one.words + other.words, redirects=one.redirects + other.redirects)

@@ -67,7 +67,7 @@ def decode(data: bytes) -> Text:
             if content is not None:
                 return _decoded_text(data, content, TextForm(encoding=encoding, mark=mark))
     if b"\0" in data:
-        raise BinaryContent("The file is binary, so its content cannot be shown or edited as text.")
+        raise BinaryContent("The file is binary, so its content cannot be shown or edited as text. Use a command.")
     if b"\r" in data and data.isascii():
         return _ascii_with_returns(data)
     content = _strictly(data, "utf-8")

@@ -209,8 +209,8 @@ def common_suffix(one: str, other: str, most: int) -> int:
 def _with_stray_bytes(new: str, stood_for: list[str]) -> str:
     if new.count(REPLACEMENT) != len(stood_for):
         raise Unencodable(
-            "The file holds bytes that are no text, shown as U+FFFD, and the new text does not have as many of them at "
-            "that place. Nothing was written. Edit only the text around them."
+            "The file contains bytes that are not text, shown as U+FFFD, and the new text has another number of them. "
+            "Nothing was written. Edit only the text around them."
         )
     originals = iter(stood_for)
     return "".join(next(originals) if character == REPLACEMENT else character for character in new)

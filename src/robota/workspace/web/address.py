@@ -91,7 +91,7 @@ def parse_address(url: str) -> WebAddress:
     if parts.scheme not in PORTS:
         raise _refused(url, "only http:// and https:// can be fetched")
     if "@" in parts.netloc:
-        raise _refused(url, "it holds a user name, which can make a host look like another one")
+        raise _refused(url, "it contains a user name, which can make a host look like another one")
     if port == 0:
         raise _refused(url, "there is no port 0")
     host = _host(parts, url)
@@ -108,12 +108,12 @@ def _host(parts: SplitResult, url: str) -> str:
     try:
         host = given if given.isascii() else given.encode("idna").decode("ascii").lower()
     except UnicodeError as error:
-        raise _refused(url, f"{given!r} is no host name") from error
+        raise _refused(url, f"{given!r} is not a host name") from error
     # 2130706433, 0x7f.1 and 0177.0.0.1 are disguised spellings of 127.0.0.1.
     if NUMBER.fullmatch(host.rpartition(".")[2]):
         return _numerical(host, url)
     if len(host) > MAX_HOST_CHARACTERS or not NAME.fullmatch(host):
-        raise _refused(url, f"{given!r} is no host name")
+        raise _refused(url, f"{given!r} is not a host name")
     return host
 
 
@@ -121,7 +121,9 @@ def _numerical(host: str, url: str) -> str:
     try:
         address = ip_address(host)
     except ValueError as error:
-        raise _refused(url, f"{host!r} is no address in the usual form, such as 192.0.2.1 or [2001:db8::1]") from error
+        raise _refused(
+            url, f"{host!r} is not an address in the usual form, such as 192.0.2.1 or [2001:db8::1]"
+        ) from error
     if "%" in host:
         raise _refused(url, "it names a network interface of this machine")
     return str(address)

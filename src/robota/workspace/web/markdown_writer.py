@@ -95,7 +95,7 @@ class MarkdownWriter:
             self._text, self._is_code = [], False
             fence = "```" if "```" not in code else "````"
             for line in (f"{fence}{language}", *code.split("\n"), fence):
-                self._put(line.rstrip("\r"))
+                self._write_line(line.rstrip("\r"))
             self._wants_gap = True
 
         return close
@@ -212,9 +212,9 @@ class MarkdownWriter:
         self._text = []
         if content:
             for line in content.split("\n"):
-                self._put(line.strip())
+                self._write_line(line.strip())
 
-    def _put(self, line: str) -> None:
+    def _write_line(self, line: str) -> None:
         if self._wants_gap and self._lines and self._lines[-1].strip("> "):
             self._lines.append("".join(prefix.rest for prefix in self._prefixes if prefix.is_used).rstrip())
         self._wants_gap = False
@@ -229,4 +229,4 @@ class MarkdownWriter:
         width = max(map(len, rows))
         head, *body = [row + [""] * (width - len(row)) for row in rows]
         for cells in (head, ["---"] * width, *body):
-            self._put(f"| {' | '.join(cells)} |")
+            self._write_line(f"| {' | '.join(cells)} |")

@@ -47,7 +47,7 @@ def test_what_is_not_offered_is_not_taken() -> None:
 def test_enter_alone_answers_nothing() -> None:
     assert pressed(FULL, "enter") == card_for(FULL)
     assert pressed(FULL, "down", "enter") == Approve()
-    assert pressed(FULL, "up", "up", "up", "up", "enter") == Reject()
+    assert pressed(FULL, "up", "up", "up", "up", "up", "enter") == Reject()
 
 
 def test_another_rule_for_longer() -> None:

@@ -157,7 +157,7 @@ def test_after_a_task_that_failed_the_next_words_begin_one() -> None:
     assert meaning_of_entry(Written(text="again"), failed) == NewTask(text="again") and not is_working(failed)
 
 
-def test_a_line_with_an_exclamation_mark_is_a_command_of_the_person() -> None:
+def test_a_line_with_an_exclamation_mark_is_a_command_of_the_user() -> None:
     working = view_with(type="say", say="text", text="…")
     done = view_with(type="ask", ask="completion_result", text="")
     asked = view_with(type="ask", ask="followup", text="?", asked=QuestionAsk(question="Which?"))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from robota.clients.tui.markdown.answer import StreamedAnswer
 from robota.clients.tui.markdown.blocks import MAX_TEXT_LENGTH, BlockStream, MarkdownBlock
-from robota.clients.tui.theme import theme_for
+from robota.clients.tui.palettes import theme_for
 
 TEXT = """\
 # Head

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from robota.clients.tui.markdown.answer import StreamedAnswer
-from robota.clients.tui.theme import theme_for
+from robota.clients.tui.palettes import theme_for
 
 
 def shown(text: str, width: int = 60) -> str:

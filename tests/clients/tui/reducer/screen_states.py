@@ -11,7 +11,7 @@ from robota.clients.tui.flows.prompt_history import PromptHistory
 from robota.clients.tui.reducer.reduce import reduce
 from robota.clients.tui.reducer.step import ScreenStep
 from robota.clients.tui.state import ScreenState
-from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, OfferedRules
+from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, EditableField, OfferedRules, PlanAsk, SuggestedAnswer
 from robota.protocol.commands import Accepted, Command, Receipt
 from robota.protocol.completion import CandidateKind, CompletionCandidate, PromptCompletion
 from robota.protocol.events import Event, MessageCreated, QueuedMessagesUpdated, RetryScheduled, State, Thinking
@@ -52,6 +52,12 @@ THINKING = (*rows(PROMPT, REQUEST), Thinking(task_id=TASK, is_thinking=True))
 
 def asking(asked: ApprovalAsk = COMMAND, ts: int = 9) -> Event:
     message = Message(ts=ts, type="ask", ask="command", text="asked", asked=asked, call_id=f"call-{ts}")
+    return MessageCreated(task_id=TASK, message=message)
+
+
+def asking_about_plan(plan: str) -> Event:
+    asked = PlanAsk(question="Carry out this plan?", suggestions=(SuggestedAnswer(answer="Carry it out"),), plan=plan)
+    message = Message(ts=9, type="ask", ask="followup", text="asked", asked=asked, call_id="call-9")
     return MessageCreated(task_id=TASK, message=message)
 
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from robota.clients.tui.effects import (
     KeepPrompt,
+    OpenAgents,
     OpenTranscript,
-    PrintLines,
     Quit,
     ReadClipboard,
     RunEditor,
@@ -32,7 +32,7 @@ from robota.clients.tui.key_table import (
 from robota.clients.tui.layers import action_for, open_layers
 from robota.clients.tui.reducer.reduce import reduce
 from robota.clients.tui.reducer.step import ScreenStep
-from robota.clients.tui.state import CardEdit, ListDialog, ScreenState
+from robota.clients.tui.state import CardEdit, ListDialog, PanelDialog, ScreenState
 from robota.protocol.asks.answer import ApproveEdited
 from robota.protocol.commands import (
     AskResponse,
@@ -43,8 +43,12 @@ from robota.protocol.commands import (
     QueueMessage,
     RemoveQueuedMessage,
     RetryNow,
+    RewindTo,
+    RunSlashCommand,
     SetPermissionMode,
+    TerminalOperation,
 )
+from robota.protocol.events import Notice
 from robota.protocol.permission_mode import PermissionMode
 from tests.clients.tui.reducer.screen_states import (
     RETRY,
@@ -74,6 +78,7 @@ STATES: dict[KeyLayer, ScreenState] = {
     KeyLayer.QUESTION: pressed(opened(mode=PermissionMode.PLAN), NamedKey.SHIFT_TAB).state,
     KeyLayer.LIST: pressed(opened(), NamedKey.CTRL_R).state,
     KeyLayer.QUEUE_LIST: pressed(opened(*THINKING, queued("one", "two")), NamedKey.UP).state,
+    KeyLayer.PANEL: pressed(opened(), "?").state,
     KeyLayer.CARD: opened(*THINKING, asking()),
     KeyLayer.UNREADY_DIALOG: pressed(opened(mode=PermissionMode.PLAN), NamedKey.SHIFT_TAB).state,
     KeyLayer.COMPLETION: typed(opened(), "/he"),
@@ -95,6 +100,7 @@ STATES: dict[KeyLayer, ScreenState] = {
 OTHER_STATES: dict[tuple[KeyLayer, str], ScreenState] = {
     (KeyLayer.CARD_INPUT, NamedKey.ENTER): typed(STATES[KeyLayer.CARD_INPUT], "rm it"),
     (KeyLayer.CARD_INPUT, NamedKey.CTRL_S): typed(STATES[KeyLayer.CARD_INPUT], "rm it"),
+    (KeyLayer.EMPTY, NamedKey.CTRL_U): opened(Notice(level="info", text="Changed 1 file: a.", undo_call="call_1")),
     (KeyLayer.EMPTY, NamedKey.CTRL_S): opened(*THINKING, queued("one", "two")),
     (KeyLayer.INPUT, NamedKey.CTRL_S): typed(opened(*THINKING), "words"),
     (KeyLayer.INPUT, NamedKey.TAB): pressed(opened(*THINKING, asking()), "t").state,
@@ -197,11 +203,14 @@ HAPPENS: dict[Action, Callable[[ScreenState, ScreenStep], bool]] = {
         sends(CancelTask)(before, step) and offers(ScreenAction.LEAVE)(before, step)
     ),
     SessionAction.REWIND: sends(ListRewindPoints),
+    SessionAction.UNDO_COMMAND: sends(RewindTo),
+    SessionAction.MOVE_TO_BACKGROUND: sends(TerminalOperation),
     DialogAction.PRESS: _dialog_pressed,
     DialogAction.CLOSE: lambda before, step: before.dialog is not None and step.state.dialog is None,
     DialogAction.OPEN_QUEUE: sends(RemoveQueuedMessage),
     DialogAction.SEARCH_HISTORY: lambda before, step: isinstance(step.state.dialog, ListDialog),
     DialogAction.NEXT_PERMISSION_MODE: sends(SetPermissionMode),
+    DialogAction.CHOOSE_EFFORT: sends(RunSlashCommand),
     ApprovalAction.PRESS: draft_is("x"),
     ApprovalAction.ANSWER: lambda before, step: (
         AskResponse(answer=ApproveEdited(edited="rm it"), ts=9) in commands(step)
@@ -219,7 +228,23 @@ HAPPENS: dict[Action, Callable[[ScreenState, ScreenStep], bool]] = {
     ScreenAction.OFFER_LEAVING: offers(ScreenAction.LEAVE),
     ScreenAction.LEAVE: does(Quit),
     ScreenAction.SHOW_TRANSCRIPT: does(OpenTranscript),
-    ScreenAction.SHOW_KEYS: does(PrintLines),
+    ScreenAction.SHOW_AGENTS: does(OpenAgents),
+    ScreenAction.SHOW_KEYS: lambda before, step: isinstance(step.state.dialog, PanelDialog),
     ScreenAction.EDIT_IN_EDITOR: does(RunEditor),
     ScreenAction.PASTE_IMAGE: does(ReadClipboard),
 }
+
+
+def test_confined_is_in_the_cycle_only_where_it_can_work() -> None:
+    screen = opened(mode=PermissionMode.ACCEPT_EDITS)
+    session = screen.view.session
+    assert session is not None
+    for can_confine, sandbox, following in (
+        (False, None, PermissionMode.PLAN),
+        (True, "landlock", PermissionMode.PLAN),
+        (True, None, PermissionMode.CONFINED),
+        (True, "bubblewrap", PermissionMode.CONFINED),
+    ):
+        here = replace(session, can_confine=can_confine, sandbox=sandbox)
+        step = pressed(replace(screen, view=replace(screen.view, session=here)), NamedKey.SHIFT_TAB)
+        assert step.effects[-1] == Submit(SetPermissionMode(permission_mode=following))

@@ -14,11 +14,13 @@ from robota.clients.tui.effects import (
     PrintSubject,
     PrintText,
     Quit,
+    RunEditor,
     SentText,
     Submit,
 )
 from robota.clients.tui.events import (
     CompletionDue,
+    EditorClosed,
     KeyPressed,
     OptionPicked,
     Pasted,
@@ -35,7 +37,7 @@ from robota.clients.tui.reducer.reduce import reduce
 from robota.clients.tui.reducer.step import ScreenStep
 from robota.clients.tui.state import CommandOptions, ListDialog, QueueDialog, ScreenState, Window
 from robota.protocol.appearance import Appearance, ThemeName
-from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject
+from robota.protocol.asks.answer import Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject, Say
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, CompletionAsk, OfferedRules, ResumeAsk
 from robota.protocol.commands import (
     Accepted,
@@ -60,6 +62,7 @@ from tests.clients.tui.reducer.screen_states import (
     THINKING,
     after,
     asking,
+    asking_about_plan,
     commands,
     later,
     of_kind,
@@ -254,8 +257,28 @@ def test_the_draft_is_in_the_input_again_after_the_card_has_used_it() -> None:
     step = pressed(edited, NamedKey.ENTER)
     assert commands(step) == [AskResponse(answer=ApproveEdited(edited="rm it"), ts=9)]
     assert step.state.draft.text == "half a sentence" and "rm it" in step.state.draft.history.prompts
+    assert "is kept" not in _below(step.state), "it was sent"
     elsewhere = after(edited, SessionEvent(TaskAskResponded(task_id=TASK, ts=9, response="yesButtonClicked")))
     assert elsewhere.approval is None and elsewhere.draft.text == "half a sentence"
+    assert "What you wrote is kept" in _below(elsewhere)
+    replied = pressed(typed(pressed(screen, "w").state, "use yarn"), NamedKey.ENTER)
+    assert isinstance(commands(replied)[0], AskResponse) and "is kept" not in _below(replied.state)
+
+
+def test_the_hints_of_a_card_fit_into_80_columns() -> None:
+    screen = later(after(opened(*THINKING), SessionEvent(asking())))
+    for key, end in (("e", "Esc goes back."), ("w", "Esc: back.")):
+        assert f"{end}\n" in _below(pressed(screen, key).state)
+
+
+def test_rewind_without_arguments_opens_the_list_of_prompts() -> None:
+    for line, command in (("/rewind", ListRewindPoints()), ("/rewind list", RunSlashCommand(line="/rewind list"))):
+        written = reduce(opened(), TextEdited(line, len(line))).state
+        assert commands(pressed(written, NamedKey.ENTER)) == [command]
+
+
+def _below(screen: ScreenState) -> str:
+    return "\n".join(draw(screen, PLAIN_THEME, ()).below)
 
 
 def test_a_card_does_not_accept_keys_while_the_user_is_typing() -> None:
@@ -336,3 +359,16 @@ def test_the_clock_runs_while_the_same_work_goes_on() -> None:
 def test_a_paste_never_answers_a_card() -> None:
     step = reduce(opened(*THINKING, asking(COMMAND)), Pasted("y"))
     assert commands(step) == [] and step.state.draft.text == "y" and step.state.approval is not None
+
+
+def test_the_editor_key_opens_the_plan_that_is_asked_about_and_what_it_becomes_answers() -> None:
+    screen = opened(*THINKING, asking_about_plan("1. Cook."))
+    [editor] = of_kind(pressed(screen, NamedKey.CTRL_G), RunEditor)
+    assert editor.text == "Edited plan:\n\n1. Cook.\n"
+    edited = after(screen, EditorClosed("Edited plan:\n\n1. Cook.\n2. Eat.\n"))
+    [answer] = commands(pressed(edited, NamedKey.ENTER))
+    assert answer == AskResponse(answer=Say(text="Edited plan:\n\n1. Cook.\n2. Eat."), ts=9)
+    [chosen] = commands(pressed(typed(screen, "1"), NamedKey.ENTER))
+    assert chosen == AskResponse(answer=Say(text="Carry it out"), ts=9)
+    [begun] = of_kind(pressed(typed(screen, "shorter"), NamedKey.CTRL_G), RunEditor)
+    assert begun.text == "shorter"

@@ -1,13 +1,17 @@
 """The panel of background work: what runs, what failed, and what ended well until somebody has seen it."""
 
+from msgspec.structs import replace
+
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.painted_rows import plain
-from robota.clients.tui.theme import ON_DARK, Theme
+from robota.clients.tui.palettes import ON_DARK
+from robota.clients.tui.theme import Theme
 from robota.clients.tui.widgets.live_rows import live_rows
-from robota.clients.tui.widgets.status_bar import activity
+from robota.clients.tui.widgets.status_bar import activity, beside
 from robota.clients.view.model import ViewModel
 from robota.clients.view.reduce import reduce
-from robota.protocol.events import BackgroundStatus, BackgroundTask, BackgroundTasks, TaskUserMessage
+from robota.protocol.calls import BackgroundStatus, BackgroundTask
+from robota.protocol.events import BackgroundTasks, TaskUserMessage
 from tests.clients.stories import TASK, state
 
 SERVER = BackgroundTask(id="bg1", command="npm run dev", status=BackgroundStatus.RUNNING)
@@ -50,3 +54,14 @@ def test_many_are_cut_and_none_is_wider_than_the_screen() -> None:
 def test_the_status_bar_counts_what_runs() -> None:
     assert activity(view_of(SERVER, BROKEN))[0] == "Background x1"
     assert activity(view_of(BROKEN))[0] == "Idle"
+
+
+def test_an_unread_end_is_marked_until_somebody_has_read_it() -> None:
+    unread = replace(BUILT, is_unread=True)
+    assert rows(view_of(unread))[1] == "  ■ make  unread  built it"
+    assert beside(view_of(unread, SERVER)) == "1 unread" and beside(view_of(BUILT)) == ""
+
+
+def test_the_limit_that_ended_an_agent_is_named() -> None:
+    agent = BackgroundTask(id="agent_1", command="Explore: look", status=BackgroundStatus.FAILED, limit="idle")
+    assert rows(view_of(agent))[1] == "  ■ Explore: look  idle"

@@ -4,7 +4,8 @@ import pytest
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.painted_rows import plain
-from robota.clients.tui.theme import NO_COLOURS, ON_DARK, Palette, Theme
+from robota.clients.tui.palettes import NO_COLOURS, ON_DARK
+from robota.clients.tui.theme import Palette, Theme
 from robota.clients.tui.widgets.context_bars import context_rows
 from robota.protocol.events import ContextUpdate
 from robota.protocol.ledger import LedgerEntry, LedgerKind

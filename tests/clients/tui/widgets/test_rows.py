@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robota.clients.terminal.width import columns_of
+from robota.clients.tui.colours import ColourDepth
 from robota.clients.tui.flows.approval_keys import ApprovalCard, card_for, press
 from robota.clients.tui.flows.completion_popup import popup_for
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.live_view import what_enter_does
-from robota.clients.tui.theme import Palette, Role, Theme, cut_columns, safe, theme_for
+from robota.clients.tui.palettes import theme_for
+from robota.clients.tui.theme import Palette, Role, Theme, cut_columns, safe
 from robota.clients.tui.widgets.approval_card import CardDrawing, card_layout, card_rows, short_command
 from robota.clients.tui.widgets.approval_subject import first_rows
 from robota.clients.tui.widgets.call_rows import call_rows
@@ -27,7 +29,7 @@ from robota.protocol.views import DiffHunk, DiffLine, DiffView, TerminalView
 from tests.clients.stories import TASK, state
 
 NO_COLOURS = theme_for({"NO_COLOR": "1"})
-PLAIN = Theme(Palette(codes={}, has_colours=False))
+PLAIN = Theme(Palette(codes={}, depth=ColourDepth.NONE))
 DIFF = DiffView(
     path="calc.py",
     added=1,
@@ -62,13 +64,13 @@ def test_what_is_cut_says_so(text: str, width: int) -> None:
 
 
 def test_a_diff_has_line_numbers_and_marks_the_changed_words() -> None:
-    assert list(diff_text(DIFF, PLAIN)) == [
-        "    calc.py +1 -1",
+    assert list(diff_text(DIFF, PLAIN, 80)) == [
+        "    calc.py  +1 -1",
         "    1   def add(a, b):",
         "    2 -     return a - b",
         "    2 +     return a + b",
     ]
-    assert "\x1b[32;7m+\x1b[0m" in list(diff_text(DIFF, theme_for({})))[-1]
+    assert "\x1b[32;7m+\x1b[0m" in list(diff_text(DIFF, theme_for({}), 80))[-1]
 
 
 def test_a_long_line_of_a_diff_goes_on_beside_the_line_numbers() -> None:
@@ -87,6 +89,15 @@ def test_a_command_that_is_asked_about_is_not_broken_so_that_it_can_be_copied() 
 def test_without_colours_nothing_is_coloured() -> None:
     call = LiveTool(call_id="1", tool="edit", label="Edit", first_arg="calc.py", status="error", view=DIFF, reason="no")
     assert not [row for row in call_rows(call, NO_COLOURS, 80) if "\x1b[3" in row]
+
+
+def test_an_error_that_quotes_lines_shows_them_as_lines() -> None:
+    reason = "old_string was not found. The nearest text is at lines 7-8:\n7 | a = 1\n8 | b = 2\nRead the file again."
+    call = LiveTool(call_id="1", tool="edit", label="Edit", first_arg="a.py", status="error", reason=reason)
+    rows = list(call_rows(call, PLAIN, 80))[1:]
+    assert [row.strip() for row in rows] == reason.split("\n")
+    long = LiveTool(call_id="1", tool="edit", label="Edit", first_arg="a.py", status="error", reason="x\n" * 20)
+    assert list(call_rows(long, PLAIN, 80))[-1].strip() == "... +15 lines"
 
 
 def test_a_long_output_is_shown_in_short_and_a_failed_command_as_failed() -> None:
@@ -116,21 +127,24 @@ def test_the_card_says_why_and_shows_keys_only_when_they_count() -> None:
     )
     asked = ApprovalAsk(title="Bash ls; rm x", view=TerminalView(command="ls; rm x", output=""), verdict=verdict)
     card = card_for(asked)
-    waiting = list(card_rows(card, PLAIN, 60, takes_keys=False, has_draft=False))
+    waiting = list(card_rows(card, PLAIN, CardDrawing(width=60, room=40, takes_keys=False, has_draft=False)))
     assert waiting == [
-        "? Run this command?",
-        "    $ ls; rm x",
-        "  a rule asks",
-        "    allow  ls",
-        "    ask    rm x",
-        "  ! unseen",
-        "  …",
+        f"╭─ Run this command? {'─' * 38}╮",
+        f"│ {'$ ls; rm x':56} │",
+        f"│ {'a rule asks':56} │",
+        f"│ {'  allow  ls':56} │",
+        f"│ {'  ask    rm x':56} │",
+        f"│ {'! unseen':56} │",
+        f"│ {'…':56} │",
+        f"╰{'─' * 58}╯",
     ]
-    ready = "\n".join(card_rows(card, PLAIN, 60, takes_keys=True, has_draft=False))
+    ready = "\n".join(card_rows(card, PLAIN, CardDrawing(width=60, room=40, takes_keys=True, has_draft=False)))
     assert "a yes, and allow Bash(rm x) for this session" in ready
     rules = press(card, "r")
     assert isinstance(rules, ApprovalCard)
-    assert "exactly this command" in "\n".join(card_rows(rules, PLAIN, 60, takes_keys=True, has_draft=False))
+    assert "exactly this command" in "\n".join(
+        card_rows(rules, PLAIN, CardDrawing(width=60, room=40, takes_keys=True, has_draft=False))
+    )
 
 
 def test_a_card_in_a_low_window_says_why_before_it_explains_its_keys() -> None:
@@ -139,14 +153,15 @@ def test_a_card_in_a_low_window_says_why_before_it_explains_its_keys() -> None:
     card = card_for(asked)
     low = CardDrawing(width=40, room=5, takes_keys=True, has_draft=False)
     assert card_layout(card, PLAIN, low).rows == [
-        "? Let this command past the sandbox?",
-        "    $ id",
-        "  It leaves the sandbox.",
-        "  y yes  n no  w reply",
+        "╭─ Let this command past the sandbox? ─╮",
+        f"│ {'$ id':36} │",
+        f"│ {'It leaves the sandbox.':36} │",
+        f"│ {'y yes  n no  w reply':36} │",
+        "╰─ Up/Down Enter select   Esc stops ───╯",
     ]
     moved = press(card, "down")
     assert isinstance(moved, ApprovalCard)
-    assert card_layout(moved, PLAIN, low).rows[-1] == "  >y yes  n no  w reply"
+    assert card_layout(moved, PLAIN, low).rows[-2] == f"│ {'>y yes  n no  w reply':36} │"
     lowest = CardDrawing(width=40, room=2, takes_keys=True, has_draft=False)
     assert card_layout(moved, PLAIN, lowest).rows == ["? Past the sandbox: Bash id", "  >y yes  n no  w reply"]
 
@@ -158,9 +173,9 @@ def test_a_rule_is_shown_word_for_word_where_a_key_grants_it(width: int) -> None
     asked = ApprovalAsk(title="Bash", verdict=ApprovalVerdict(reason="", suggestions=suggestions))
     for card in (card_for(asked), press(card_for(asked), "r")):
         assert isinstance(card, ApprovalCard)
-        rows = list(card_rows(card, PLAIN, width, takes_keys=True, has_draft=False))
+        rows = list(card_rows(card, PLAIN, CardDrawing(width=width, room=40, takes_keys=True, has_draft=False)))
         assert max(map(columns_of, rows)) <= width
-        shown = "".join("".join(rows).split())
+        shown = "".join("".join(rows).replace("│", "").split())
         assert "".join("".join(rules).split()) in shown
 
 
@@ -191,6 +206,8 @@ def test_the_status_bar_says_how_to_stop_what_runs() -> None:
     assert "Esc stops" in status_row(reduce(view, full), StatusFacts(), PLAIN, 60)
     words = MessageCreated(task_id=TASK, message=Message(ts=2, type="say", say="text", text="I w", partial=True))
     assert status_row(reduce(view, words), StatusFacts(), PLAIN, 80).startswith("Answering | Esc stops")
+    stalled = StatusFacts(seconds=101, silent_s=99)
+    assert "silent for 99s | Esc stops | Mode: " in status_row(reduce(view, words), stalled, PLAIN, 80)
     waiting = reduce(view, MessageCreated(task_id=TASK, message=Message(ts=2, type="ask", ask="command", text="ls")))
     assert "Esc" not in status_row(waiting, StatusFacts(), PLAIN, 200)
 
@@ -214,7 +231,7 @@ def test_the_plan_is_shown_while_it_is_worked_on() -> None:
     todos = tuple(TodoItem(content=f"step {n}", status="completed" if n < 8 else "pending") for n in range(10))
     view = reduce(reduce(ViewModel(), state()), TodosUpdated(task_id=TASK, todos=todos))
     rows = list(live_rows(view, PLAIN, 40))
-    assert rows[0] == "Plan (8 of 10 done)" and "  □ step 8" in rows and len(rows) == 7
+    assert rows[0] == "Plan (8 of 10 done)" and "  ☐ step 8" in rows and len(rows) == 7
 
 
 def test_in_the_popup_every_command_says_what_it_does() -> None:
@@ -226,14 +243,14 @@ def test_in_the_popup_every_command_says_what_it_does() -> None:
     popup = popup_for("/", 1, PromptCompletion(start=0, end=1, candidates=candidates))
     assert popup is not None
     assert list(popup_rows(popup, PLAIN, 60)) == [
-        "> /memory [list | show | add …  what it does",
+        "❯ /memory [list | show | add …  what it does",
         "  /init [WORDS]                 what it does",
     ]
 
 
 def test_a_question_is_shown_whole() -> None:
     rows = list(confirm_rows(ConfirmPrompt(question="Go back to before this prompt, with 3 files?"), PLAIN, 24))
-    assert rows == ["? Go back to before", "  this prompt, with 3", "  files?", "  y yes", "  n no"]
+    assert rows == ["Go back to before this", "prompt, with 3 files?", "  y yes", "  n no"]
 
 
 def test_a_call_that_is_still_written_is_named_in_words() -> None:

@@ -81,7 +81,7 @@ def test_models_stand_once_and_sessions_without_questions_are_pointed_out(worked
     [models] = [line for line in page.splitlines() if line.startswith("| script |")]
     assert models.split(" | ")[2:] == ["2", "4", "1,100", "10", "$0.7500 |"]
     assert "1 session began with bypassPermissions: there, calls run without a question" in page
-    assert "| the permission mode | 1 | 0 |" in page and "| a person | 1 | 1 |" in page
+    assert "| the permission mode | 1 | 0 |" in page and "| a user | 1 | 1 |" in page
 
 
 class Page(HTMLParser):

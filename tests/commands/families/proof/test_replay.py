@@ -32,7 +32,7 @@ WRITE_AND_RUN = (
 SESSIONS: dict[str, tuple[tuple[dict[str, Any], ...], tuple[str, ...]]] = {
     "write, read, edit, run": (WRITE_AND_RUN, BYPASS),
     "only words": (({"reasoning": "Hm.", "text": "Hello."},), ()),
-    "refused for want of a person": (
+    "refused for want of a user": (
         ({"calls": [call("execute_command", command="touch x")]}, {"text": "Not allowed, then."}),
         (),
     ),
@@ -173,7 +173,7 @@ def test_one_byte_of_the_log_itself_is_named(robota: Robota) -> None:
 
     rewritten(session, plant)
     found = replayed(robota, session.name)["divergence"]
-    assert found["kind"] == "log" and "written anew" in found["recorded"]
+    assert found["kind"] == "log" and "rewritten" in found["recorded"]
 
 
 def test_live_tools_run_again_and_what_comes_out_otherwise_is_named(robota: Robota) -> None:
@@ -284,6 +284,7 @@ PARTS: dict[tuple[str, ...], tuple[str, int]] = {
 }
 
 
+@pytest.mark.slow
 def test_a_report_may_hold_a_part_that_replays_by_itself(robota: Robota, tmp_path: Path) -> None:
     """A session with three prompts, of which each leaves a word in every place where words can be."""
     animals = ("aardvark", "badger", "capybara")
@@ -399,3 +400,16 @@ def test_what_cannot_be_run_again_is_said(robota: Robota, tmp_path: Path) -> Non
     (session / "log.jsonl").write_bytes(b"".join([lines[0], b"\x00\xff{damage\n", b'{"half'])[:-1])
     ended = robota("replay", session.name)
     assert ended.code == 2 and "nothing to run again" in ended.stderr
+
+
+def test_a_key_in_a_file_or_its_name_is_not_shown(robota: Robota) -> None:
+    """The log is redacted, but the files of its checkpoints are not."""
+    key = "ghp_" + "a1B2" * 9
+    command = f"name=ghp_; name=${{name}}{'a1B2' * 9}; echo {'x' * 50} $name $(date +%N) > file-$name"
+    script(robota, {"calls": [call("execute_command", command=command)]}, {"text": "Done."})
+    robota("-p", "run", *BYPASS)
+    ended = robota("replay", sessions(robota)[-1].name, "--tools", "live")
+    if "no sandbox" in ended.stderr:
+        pytest.skip("no sandbox here")
+    words = ended.stdout + ended.stderr
+    assert "files: file-" in words and key[:12] not in words and key[-12:] not in words, words

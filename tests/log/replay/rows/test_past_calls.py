@@ -89,7 +89,7 @@ def test_what_the_rows_tell_is_put_back_into_the_view(tmp_path: Path) -> None:
     assert command.after == 5 and command.title == "Call 5"
 
 
-def test_what_a_person_was_asked_about_is_typed_in_its_row(tmp_path: Path) -> None:
+def test_what_a_user_was_asked_about_is_typed_in_its_row(tmp_path: Path) -> None:
     shown = DiffView(path="a", added=1, removed=0, hunks=parts_in(DIFF)[0][1])
     told = Told().row("tool", "{}", CALL, is_answered=True, asked=ApprovalAsk(title="Edit a", view=shown))
     [call] = calls_in(told.end(view=msgspec.structs.replace(shown, hunks=())), tmp_path)

@@ -125,7 +125,7 @@ def test_calls_and_results_in_one_message_each() -> None:
     ]
 
 
-def test_pictures_of_the_person() -> None:
+def test_pictures_of_the_user() -> None:
     turn = UserTurn(content=(TextBlock(text="look"), ImageBlock(source=PNG)))
     assert messages(turn)[0]["content"] == [{"type": "text", "text": "look"}, PNG_PART]
 

@@ -68,7 +68,7 @@ def test_results_come_before_words_even_if_they_stand_after_them() -> None:
     assert [part["text"] for part in rows[2]["content"] if part["type"] == "text"][-2:] == ["one", "two"]
 
 
-def test_pictures_of_the_person() -> None:
+def test_pictures_of_the_user() -> None:
     turn = UserTurn(content=(TextBlock(text="look"), ImageBlock(source=PNG)))
     assert messages(turn)[0]["content"] == [{"type": "text", "text": "look"}, PNG_PART]
 

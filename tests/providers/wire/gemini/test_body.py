@@ -101,7 +101,7 @@ def test_the_same_result_after_another_call_is_named_anew() -> None:
         assert sent(asked, body)["contents"][2]["parts"][0]["functionResponse"]["name"] == name
 
 
-def test_pictures_of_the_person() -> None:
+def test_pictures_of_the_user() -> None:
     assert contents(UserTurn(content=(ImageBlock(source=PNG), TextBlock(text="look"))))[0]["parts"] == [
         PNG_PART,
         {"text": "look"},

@@ -1,4 +1,4 @@
-"""A host that is not on the list: the person is told which, and offered to run the command without the sandbox."""
+"""A host that is not on the list: the user is told which, and offered to run the command without the sandbox."""
 
 import json
 from pathlib import Path

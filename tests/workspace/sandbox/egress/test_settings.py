@@ -1,4 +1,4 @@
-"""`sandbox.allowedHosts`: what an entry means, who can set it, and what a person and the model hear of it."""
+"""`sandbox.allowedHosts`: what an entry means, who can set it, and what a user and the model hear of it."""
 
 import json
 from pathlib import Path

@@ -44,7 +44,10 @@ class CardChoice(msgspec.Struct, frozen=True):
 
 # The rule that policy names for a command that would run outside the sandbox.
 WITHOUT_SANDBOX: Final = "sandbox"
-SAME_KEYS: Final = {"1": "y", "2": "a", "3": "n", "d": "n"}
+NUMBERS: Final = {"y": "1", "a": "2", "n": "3"}
+SAME_KEYS: Final = {**{number: key for key, number in NUMBERS.items()}, "d": "n"}
+# What can be done before answering; the card shows these on one row.
+OTHER_ANSWERS: Final = frozenset("rhew")
 SCOPES: Final = {"s": GrantScope.SESSION, "p": GrantScope.PROJECT, "u": GrantScope.USER, "enter": GrantScope.SESSION}
 STEPS: Final = {"up": -1, "down": 1}
 
@@ -53,6 +56,7 @@ class ApprovalCard(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a card. `chosen` are the hunks that would be approved, counted from 0.
 
     `kept_out` is what the sandbox denies the command, `proposal` a rule for users who approve without reading.
+    `wants_rule`: the user pressed the key for a rule where there is none.
     """
 
     asked: ApprovalAsk
@@ -61,6 +65,7 @@ class ApprovalCard(msgspec.Struct, frozen=True, kw_only=True):
     step: CardStep = CardStep.ANSWERS
     rows: Selection
     chosen: frozenset[int] = frozenset()
+    wants_rule: bool = False
 
 
 def card_for(asked: ApprovalAsk, *, kept_out: str = "", proposal: RuleProposal | None = None) -> ApprovalCard:
@@ -83,15 +88,18 @@ def choices(card: ApprovalCard) -> tuple[CardChoice, ...]:
     if card.proposal is not None:
         rows.append(CardChoice("g", card.proposal.words, "rule"))
     if offered:
-        rules = " ".join(offered[0].rules)
-        rows.append(CardChoice("a", f"yes, and allow {rules} for this session", "rule"))
-        rows.append(CardChoice("r", "yes, with another rule or scope", "rules"))
+        words = f"yes, and allow {offered[0].shown} for this session ({offered[0].covers})"
+        rows.append(CardChoice("a", words, "rule"))
+    elif asked.verdict.no_rule:
+        rows.append(CardChoice("a", f"(no rule can allow it: {asked.verdict.no_rule})", "-"))
     rows.append(CardChoice("n", "no", "no"))
+    if offered:
+        rows.append(CardChoice("r", "other rules", "rules"))
     if asked.choosable_hunks > 1:
-        rows.append(CardChoice("h", f"approve only some of the {asked.choosable_hunks} changes", "some"))
+        rows.append(CardChoice("h", f"some of the {asked.choosable_hunks} changes", "some"))
     if asked.editable is not None:
         rows.append(CardChoice("e", "edit it first", "edit"))
-    rows.append(CardChoice("w", "reply with a message: y or n, then your text", "reply"))
+    rows.append(CardChoice("w", "reply with a message", "reply"))
     return tuple(rows)
 
 
@@ -134,7 +142,7 @@ def _chosen(card: ApprovalCard, key: str) -> ApprovalCard | Answer | CardAction:
         case "y":
             return Approve()
         case "a":
-            return Approve(grant=offered[0].rules)
+            return Approve(grant=offered[0].rules) if offered else replace(card, wants_rule=True)
         case "g" if card.proposal is not None:
             return Approve(grant=card.proposal.rules)
         case "n":

@@ -38,6 +38,11 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         """The text with pastes in place of their labels."""
         return self.chips.expanded(self.text)
 
+    @property
+    def pastes(self) -> tuple[tuple[str, str], ...]:
+        """The labels in the text, and the texts that they replace."""
+        return self.chips.labelled(self.text)
+
     # Changes of the text.
 
     def put(self, text: str, caret: int | None = None) -> "Draft":

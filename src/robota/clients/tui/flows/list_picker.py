@@ -42,13 +42,14 @@ def picker_for(choice: CommandChoice, words: str = "") -> ListPicker:
 
 
 def matching_options(choice: CommandChoice, words: str) -> tuple[CommandOption, ...]:
-    """The options that contain every word."""
-    wanted = words.casefold().split()
-    return tuple(
+    """The options that contain every word; first those that contain them all in their label."""
+    typed = words.casefold().split()
+    matching = [
         option
         for option in choice.options
-        if all(word in f"{option.label} {option.detail}".casefold() for word in wanted)
-    )
+        if all(word in f"{option.label} {option.detail}".casefold() for word in typed)
+    ]
+    return tuple(sorted(matching, key=lambda option: not all(word in option.label.casefold() for word in typed)))
 
 
 def press_in_list(picker: ListPicker, key: str) -> ListPicker | Picked:

@@ -58,11 +58,16 @@ class PasteChips(msgspec.Struct, frozen=True, kw_only=True):
         """The text with labels replaced by their pastes. A typed label without a paste is kept."""
         return re.sub(LABEL, lambda found: self.texts.get(int(found[1]), found[0]), text)
 
+    def labelled(self, text: str) -> tuple[tuple[str, str], ...]:
+        """The labels of pastes in the text, with their texts."""
+        labels = ((label[0], self.texts.get(int(label[1]), "")) for label in re.finditer(LABEL, text))
+        return tuple((label, paste) for label, paste in labels if paste)
+
     def label_before(self, text: str, caret: int) -> str:
         """The label of a paste or an image that ends at the caret; empty if none does."""
-        found = re.search(rf"(?:{LABEL}|{IMAGE_LABEL})$", text[:caret])
-        is_known = found is not None and int(found[1] or found[2]) in (self.texts if found[1] else self.images)
-        return found[0] if found is not None and is_known else ""
+        label = re.search(rf"(?:{LABEL}|{IMAGE_LABEL})$", text[:caret])
+        is_known = label is not None and int(label[1] or label[2]) in (self.texts if label[1] else self.images)
+        return label[0] if label is not None and is_known else ""
 
     def forgotten(self) -> "PasteChips":
         """After the prompt was sent."""

@@ -52,8 +52,8 @@ class PromptHistory(msgspec.Struct, frozen=True, kw_only=True):
 
     def matching(self, words: str) -> tuple[str, ...]:
         """The prompts with these words in them, the newest first, each once."""
-        wanted = words.casefold()
-        return tuple(dict.fromkeys(each for each in reversed(self.prompts) if wanted in each.casefold()))
+        folded = words.casefold()
+        return tuple(dict.fromkeys(each for each in reversed(self.prompts) if folded in each.casefold()))
 
 
 def prompts_in(rows: Iterable[Message]) -> tuple[str, ...]:

@@ -51,8 +51,8 @@ def with_entries(shown: QueueList, entries: tuple[QueuedMessage, ...]) -> QueueL
         return None
     index = shown.rows.index or 0
     chosen = shown.entries[index].id
-    found = next((number for number, entry in enumerate(entries) if entry.id == chosen), min(index, len(entries) - 1))
-    return replace(shown, entries=entries, rows=replace(shown.rows, count=len(entries), index=found))
+    row = next((number for number, entry in enumerate(entries) if entry.id == chosen), min(index, len(entries) - 1))
+    return replace(shown, entries=entries, rows=replace(shown.rows, count=len(entries), index=row))
 
 
 def press_in_queue(shown: QueueList, key: str) -> QueueList | QueueChange | QueueLeft:

@@ -49,19 +49,21 @@ class PagerReading(msgspec.Struct, frozen=True, kw_only=True):
             return f"/{self.words}"
         last = min(len(self.rows), self.top + self.height)
         missing = " (not found)" if self.is_missing else ""
-        found = f"  /{self.words}{missing}" if self.words else ""
-        return f"{min(self.top + 1, last)}-{last} of {len(self.rows)}{found}  {SECTION_HELP if self.sections else HELP}"
+        search = f"  /{self.words}{missing}" if self.words else ""
+        return (
+            f"{min(self.top + 1, last)}-{last} of {len(self.rows)}{search}  {SECTION_HELP if self.sections else HELP}"
+        )
 
     def found(self, step: int) -> "PagerReading":
         """Go to the next or previous row with the searched words, wrapping around."""
-        wanted, count = self.words.casefold(), len(self.texts)
+        folded, count = self.words.casefold(), len(self.texts)
         begin = self.top if self.found_at is None else self.found_at
-        indexes = ((begin + step * distance) % count for distance in range(1, count + 1)) if wanted else ()
+        indexes = ((begin + step * distance) % count for distance in range(1, count + 1)) if folded else ()
         for index in indexes:
-            if wanted in self.texts[index]:
+            if folded in self.texts[index]:
                 is_seen = self.top <= index < self.top + self.height
                 return replace(self if is_seen else self.moved_to(index), found_at=index, is_missing=False)
-        return replace(self, is_missing=bool(wanted))
+        return replace(self, is_missing=bool(folded))
 
     def at_section(self, step: int) -> "PagerReading":
         """At the beginning of the next section, or of the one before."""

@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from robota.clients.terminal.width import columns_of
 from robota.clients.tui.flows.list_picker import Picked, picker_for, press_in_list
-from robota.clients.tui.painted_rows import plain, wrap_row
+from robota.clients.tui.painted_rows import plain
 from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.lists import option_row
+from robota.clients.tui.widgets.page_row import PageRow, laid_out
 from robota.protocol.slash_commands import CommandChoice, CommandOption
 
 MIN_WIDTH_BESIDE: Final = 110
@@ -27,12 +28,12 @@ class BrowsedList:
         self._theme = theme
         self._load = load
         self._picker = picker_for(choice)
-        self._previews: dict[str, Sequence[str]] = {}
+        self._previews: dict[str, Sequence[PageRow]] = {}
         self._asked: set[str] = set()
         self._top = 0
         self.picked: CommandOption | None = None
 
-    def show(self, option: CommandOption, rows: Sequence[str]) -> None:
+    def show(self, option: CommandOption, rows: Sequence[PageRow]) -> None:
         """Set the preview of an option."""
         self._previews[option.preview] = rows
 
@@ -58,13 +59,13 @@ class BrowsedList:
         room = max(1, height - 2)
         if width >= MIN_WIDTH_BESIDE:
             left = int(width * SHARE_OF_LIST)
-            listed = self._listed(left - 2, room)
+            listed = self._list_rows(left - 2, room)
             preview = self._preview(width - left - 1, room)
             body = [self._beside(row, other, left) for row, other in zip(listed, preview, strict=True)]
         else:
             upper = min(len(self._picker.options) or 1, max(1, int(room * SHARE_OF_LIST)))
             rule = self._theme.paint("─" * width, Role.DIM)
-            body = [*self._listed(width, upper), rule, *self._preview(width, room - upper - 1)]
+            body = [*self._list_rows(width, upper), rule, *self._preview(width, room - upper - 1)]
         return [head, *body, foot]
 
     def _chosen(self) -> CommandOption | None:
@@ -83,7 +84,7 @@ class BrowsedList:
         words = f"  [{picker.words}]" if picker.words else ""
         return self._theme.row([(picker.choice.title, Role.BOLD), (words, Role.ACTIVE), (count, Role.DIM)], width)
 
-    def _listed(self, width: int, room: int) -> list[str]:
+    def _list_rows(self, width: int, room: int) -> list[str]:
         picker = self._picker
         if not picker.options:
             rows = [self._theme.row([("  No matches.", Role.DIM)], width)]
@@ -96,11 +97,11 @@ class BrowsedList:
         chosen = self._chosen()
         if room <= 0:
             return []
-        found = self._previews.get(chosen.preview) if chosen is not None else ()
-        if found is None:
+        preview = self._previews.get(chosen.preview) if chosen is not None else ()
+        if preview is None:
             rows = [self._theme.paint("…", Role.DIM)]
         else:
-            rows = [part for row in found for part in wrap_row(row, width, keeps_words=True)]
+            rows = [part for row in preview for part in laid_out(row, self._theme, width)]
         self._top = max(0, min(self._top, len(rows) - room))
         shown = rows[self._top : self._top + room]
         return [*shown, *[""] * (room - len(shown))]

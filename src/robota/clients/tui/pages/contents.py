@@ -7,7 +7,8 @@ from robota.clients.render.command_text import conversation_lines
 from robota.clients.render.view_lines import whole_view
 from robota.clients.tui.pages.reader import Reader
 from robota.clients.tui.theme import Role, Theme
-from robota.clients.tui.widgets.diff_rows import diff_text
+from robota.clients.tui.widgets.diff_rows import diff_parts
+from robota.clients.tui.widgets.page_row import PageRow
 from robota.protocol.slash_commands import (
     CommandOutcome,
     CommandShown,
@@ -23,31 +24,31 @@ EMPTY_TRANSCRIPT: Final = "The conversation is empty."
 NOTHING_TO_SHOW: Final = "There is nothing to show."
 
 
-def transcript_page(rows: Sequence[str], theme: Theme) -> Reader:
+def transcript_page(rows: Sequence[PageRow], theme: Theme) -> Reader:
     """The transcript, starting at its end."""
     return Reader(rows or [EMPTY_TRANSCRIPT], theme, from_end=True)
 
 
 def diff_page(files: Sequence[DiffView], theme: Theme) -> Reader:
     """Changed files, one after another; Tab jumps to the next."""
-    rows = list(_overview(files, theme))
+    rows: list[PageRow] = list(_overview(files, theme))
     sections = [0]
     for file in files:
         sections.append(len(rows) + 1)
-        rows += ["", *diff_text(file, theme, is_whole=True)]
+        rows += ["", *diff_parts(file)]
     return Reader(rows, theme, sections=sections)
 
 
-def preview_rows(outcome: CommandOutcome | None, theme: Theme) -> Sequence[str]:
+def preview_rows(outcome: CommandOutcome | None, theme: Theme) -> Sequence[PageRow]:
     """The preview of an option, from the command that shows it."""
     return list(_preview(outcome, theme)) or [theme.paint(NOTHING_TO_SHOW, Role.DIM)]
 
 
-def _preview(outcome: CommandOutcome | None, theme: Theme) -> Iterable[str]:
+def _preview(outcome: CommandOutcome | None, theme: Theme) -> Iterable[PageRow]:
     match outcome:
         case DiffShown(diff=diff):
             for file in files_in(diff):
-                yield from diff_text(file, theme, is_whole=True)
+                yield from diff_parts(file, indent="")
         case CommandShown(view=view):
             yield from map(theme.line, whole_view(view))
         case RowsShown() | ContextShown() | PreviewShown():

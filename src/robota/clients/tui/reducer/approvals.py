@@ -25,7 +25,7 @@ from robota.clients.tui.state import AskedApproval, CardEdit, CardReply, OpenApp
 from robota.clients.tui.theme import Role
 from robota.clients.tui.widgets.approval_card import card_layout, short_command
 from robota.clients.tui.widgets.approval_subject import fits_at_once
-from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, ApproveHunks, ApproveInput
+from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject
 from robota.protocol.commands import AskResponse
 
 # In a lower window a command is printed above its card instead of in it.
@@ -57,7 +57,7 @@ def withdrawn(step: ScreenStep) -> ScreenStep:
 
 
 def pressed_on_card(step: ScreenStep, approval: OpenApproval, key: str) -> ScreenStep:
-    """Pass a key to the card; text that is no answer goes to the input."""
+    """Pass a key to the card; text that is not an answer goes to the input."""
     if key == NamedKey.TAB:
         return _leave_card(step, approval)
     if is_for_input(approval.card, key):
@@ -84,22 +84,30 @@ def answer_with_input(step: ScreenStep, approval: OpenApproval) -> ScreenStep:
     if isinstance(approval.input_use, CardEdit) and subject.editable is not None:
         if text == subject.editable.text:
             return return_to_card(step, approval).tell(NOTHING_CHANGED)
-        return _submit_answer(step, approval, ApproveEdited(edited=text))
+        return _submit_answer(_text_used(step, approval), approval, ApproveEdited(edited=text))
     match meaning_of(text, subject):
         case Again(hint):
             return step.tell(hint)
         case ShowAll() | EditFirst():
             return return_to_card(step, approval)
         case answer:
-            return _answer(return_to_card(step, approval), replace(approval, input_use=None), answer)
+            return _answer(_text_used(step, approval), replace(approval, input_use=None), answer)
 
 
 def return_to_card(step: ScreenStep, approval: OpenApproval) -> ScreenStep:
     """Use the input for prompts again. The text written for the card is in the history."""
-    return _restore_draft(step.change(approval=replace(approval, input_use=None)), approval)
+    return _text_given_up(step.change(approval=replace(approval, input_use=None)), approval)
 
 
-def _restore_draft(step: ScreenStep, approval: OpenApproval) -> ScreenStep:
+def _text_used(step: ScreenStep, approval: OpenApproval) -> ScreenStep:
+    """The text written for the card answers it; the draft from before is in the input again."""
+    use = approval.input_use
+    draft = step.state.draft if use is None else step.state.draft.replaced(use.draft)
+    return step.change(approval=replace(approval, input_use=None), draft=draft)
+
+
+def _text_given_up(step: ScreenStep, approval: OpenApproval) -> ScreenStep:
+    """The text written for the card was not sent: restore the draft from before, and say where the text is."""
     use, draft, editable = approval.input_use, step.state.draft, approval.request.asked.editable
     if use is None:
         return step
@@ -119,7 +127,8 @@ def _show(step: ScreenStep, request: AskedApproval) -> ScreenStep:
         is_all_shown=fits_at_once(request.asked),
     )
     step = step.change(approval=approval, dialog=None).preview(None).wake_after_pause()
-    is_in_card = state.window.rows >= MIN_ROWS_WITH_COMMAND and short_command(request.asked, state.window.columns)
+    has_room = state.window.rows >= MIN_ROWS_WITH_COMMAND and not request.asked.verdict.changed
+    is_in_card = has_room and short_command(request.asked, state.window.columns)
     return step if is_in_card else step.plus(PrintSubject(asked=request.asked, is_whole=False))
 
 
@@ -134,7 +143,7 @@ def _close(step: ScreenStep) -> ScreenStep:
     approval = step.state.approval
     if approval is None:
         return step
-    step = _restore_draft(step.change(approval=None), approval)
+    step = _text_given_up(step.change(approval=None), approval)
     first, *others = step.state.waiting_approvals or (None,)
     return step if first is None else _show(step.change(waiting_approvals=tuple(others)), first)
 
@@ -158,6 +167,10 @@ def _shown_key(step: ScreenStep, approval: OpenApproval, key: str) -> str:
 
 def _act(step: ScreenStep, approval: OpenApproval, action: CardAction) -> ScreenStep:
     match action:
+        case CardAction.STOP_TURN if step.state.view.is_asked_beside(approval.request.message.ts):
+            return _submit_answer(
+                step, approval, Reject()
+            )  # the agent continues without the call, and so do the others
         case CardAction.STOP_TURN:
             return stop_turn(step)
         case CardAction.SEE_ALL if approval.is_all_shown:

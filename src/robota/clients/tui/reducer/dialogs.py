@@ -5,9 +5,10 @@ from typing import Final, assert_never
 
 from msgspec.structs import replace
 
-from robota.clients.tui.effects import Effect, OpenBrowser, PrintText, Submit
+from robota.clients.tui.effects import Effect, OpenBrowser, PrintText, SlashRequest, Submit
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt, is_no_answer, press_to_confirm
 from robota.clients.tui.flows.list_picker import Picked, picker_for, press_in_list
+from robota.clients.tui.flows.panel import Panel, PanelLeft, press_in_panel
 from robota.clients.tui.flows.queue_list import (
     QueueAct,
     QueueChange,
@@ -18,18 +19,23 @@ from robota.clients.tui.flows.queue_list import (
     with_entries,
 )
 from robota.clients.tui.flows.typing_pause import TypingPause
+from robota.clients.tui.live_view import PLAIN_THEME, room_for_dialog
 from robota.clients.tui.reducer.sending import remove_queued, run_slash_command, send_queued_now, take_back
 from robota.clients.tui.reducer.step import ScreenStep
 from robota.clients.tui.state import (
     CommandOptions,
     ListDialog,
     ListPurpose,
+    PanelDialog,
     PreviousPrompts,
     QuestionDialog,
     QueueDialog,
 )
 from robota.clients.tui.theme import Role
-from robota.protocol.commands import SetPermissionMode
+from robota.clients.tui.widgets.frame import inner_width
+from robota.clients.tui.widgets.panel_rows import content_rows, panel_height
+from robota.protocol.commands import RunSlashCommand, SetPermissionMode
+from robota.protocol.events import SessionState
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.rewind import PromptPoint
 from robota.protocol.slash_commands import CommandChoice, CommandOption
@@ -41,6 +47,7 @@ MAX_PROMPT_LABEL: Final = 200
 MODES: Final = (
     PermissionMode.DEFAULT,
     PermissionMode.ACCEPT_EDITS,
+    PermissionMode.CONFINED,
     PermissionMode.PLAN,
     PermissionMode.BYPASS,
 )
@@ -64,6 +71,8 @@ def open_list(step: ScreenStep, choice: CommandChoice, purpose: ListPurpose) -> 
         return step.plus(OpenBrowser(choice, purpose))
     if state.approval is not None:
         return step.tell(ASKED_ALREADY)
+    if isinstance(purpose, CommandOptions) and len(options) == 1 and not options[0].line.endswith(" "):
+        return _ask_to_agree(step, choice, purpose)
     picker = picker_for(choice)
     step = step.change(dialog=ListDialog(picker=picker, purpose=purpose))
     return _preview(step, picker.chosen) if any(option.appearance for option in options) else step
@@ -76,6 +85,20 @@ def ask(step: ScreenStep, prompt: ConfirmPrompt, on_yes: Effect, on_no: Effect =
     pause = TypingPause(since=step.state.now)
     dialog = QuestionDialog(prompt=prompt, pause=pause, on_yes=(on_yes,), on_no=(on_no,))
     return step.change(dialog=dialog).wake_after_pause()
+
+
+def _ask_to_agree(step: ScreenStep, choice: CommandChoice, purpose: CommandOptions) -> ScreenStep:
+    """A list with one option is a question: y and n answer it."""
+    (option,) = choice.options
+    words = f"{option.label}  {option.detail}".rstrip()
+    question = ConfirmPrompt(question=choice.title, yes=words, no="no, change nothing")
+    request = SlashRequest(line=option.line, opened_by=purpose.opened_by)
+    return ask(step, question, Submit(RunSlashCommand(line=option.line), request))
+
+
+def open_panel(step: ScreenStep, panel: Panel) -> ScreenStep:
+    """Show something to read, until it is closed."""
+    return step.change(dialog=PanelDialog(panel))
 
 
 def open_queue(step: ScreenStep) -> ScreenStep:
@@ -110,13 +133,19 @@ def next_permission_mode(step: ScreenStep) -> ScreenStep:
     session = step.state.view.session
     if session is None:
         return step
-    mode = MODES[(MODES.index(session.permission_mode) + 1) % len(MODES)]
+    modes = [mode for mode in MODES if mode is not PermissionMode.CONFINED or _can_confine(session)]
+    place = modes.index(session.permission_mode) if session.permission_mode in modes else -1
+    mode = modes[(place + 1) % len(modes)]
     change = Submit(SetPermissionMode(permission_mode=mode))
     if mode is not PermissionMode.BYPASS:
         return step.plus(change)
     question = ConfirmPrompt(question=BYPASS_QUESTION, no="no, return to default mode")
     # Declining continues the cycle with the default mode, so that the key does not get stuck here.
     return ask(step, question, change, Submit(SetPermissionMode(permission_mode=PermissionMode.DEFAULT)))
+
+
+def _can_confine(session: SessionState) -> bool:
+    return session.can_confine and session.sandbox in (None, "bubblewrap")
 
 
 def open_rewind_list(step: ScreenStep, points: Sequence[PromptPoint]) -> ScreenStep:
@@ -148,6 +177,8 @@ def pressed_in_dialog(step: ScreenStep, key: str) -> ScreenStep:
             return _pressed_in_question(step, dialog, key)
         case QueueDialog(entries):
             return _pressed_in_queue(step, entries, key)
+        case PanelDialog(panel):
+            return _pressed_in_panel(step, panel, key)
         case None:
             return step
         case never:
@@ -193,6 +224,19 @@ def _pressed_in_question(step: ScreenStep, dialog: QuestionDialog, key: str) -> 
     if isinstance(result, bool):
         return step.change(dialog=None).plus(*(dialog.on_yes if result else dialog.on_no))
     return step.change(dialog=replace(dialog, prompt=result))
+
+
+def _pressed_in_panel(step: ScreenStep, panel: Panel, key: str) -> ScreenStep:
+    count = len(content_rows(panel, PLAIN_THEME, inner_width(step.state.window.columns)))
+    match press_in_panel(panel, key, count, panel_height(room_for_dialog(step.state))):
+        case Panel() as moved:
+            return step.change(dialog=PanelDialog(moved))
+        case PanelLeft.CLOSED:
+            return step.change(dialog=None)
+        case PanelLeft.WRITING:
+            return step.change(dialog=None).insert(key)
+        case never:
+            assert_never(never)
 
 
 def _pressed_in_queue(step: ScreenStep, entries: QueueList, key: str) -> ScreenStep:

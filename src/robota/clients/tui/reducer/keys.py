@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Final, assert_never
 
-from robota.clients.tui.effects import KeepPrompt, OpenTranscript, PrintLines, Quit, ReadClipboard, RunEditor
+from robota.clients.tui.effects import KeepPrompt, OpenAgents, OpenTranscript, Quit, ReadClipboard, RunEditor
 from robota.clients.tui.flows.completion_popup import PopupEnter
+from robota.clients.tui.flows.entered_text import blocking_ask
 from robota.clients.tui.key_table import (
     OFFERED,
     Action,
@@ -18,15 +19,19 @@ from robota.clients.tui.key_table import (
 )
 from robota.clients.tui.layers import action_for
 from robota.clients.tui.live_view import input_columns
-from robota.clients.tui.reducer.sending import enter, remove_queued, steer_queue, stop_turn
+from robota.clients.tui.reducer.sending import enter, remove_queued, run_slash_command, steer_queue, stop_turn
 from robota.clients.tui.reducer.step import ScreenStep
-from robota.protocol.commands import ListRewindPoints, RetryNow
+from robota.clients.view.model import ViewModel
+from robota.protocol.asks.ask import EDITED_PLAN, PlanAsk
+from robota.protocol.commands import ListRewindPoints, RetryNow, RewindTo, TerminalOperation
+from robota.protocol.rewind import RewindScope
 
 HINTS: Final[Mapping[Action, str]] = {
     ScreenAction.LEAVE: "Press Ctrl+C again to exit.",
     SessionAction.REWIND: "Press Esc again to rewind to an earlier prompt.",
     DraftAction.CLEAR: "Press Esc again to clear the input; it stays in the history.",
 }
+NOTHING_TO_UNDO: Final = "No command has changed a file without approval."
 CLEARED: Final = "Cleared. Press Up to bring it back."
 CLEARED_WITH_QUEUE: Final = "Cleared. Press Ctrl+R to bring it back."
 
@@ -69,14 +74,25 @@ def _send(step: ScreenStep, action: SessionAction) -> ScreenStep:
             return remove_queued(step, step.state.view.queue[-1])
         case SessionAction.RETRY_NOW:
             return step.change(draft=step.state.draft.put("")).submit(RetryNow())
-        case SessionAction.STOP_TURN:
-            return stop_turn(step)
-        case SessionAction.STOP_TURN_AND_OFFER_LEAVING:
-            return _offer(stop_turn(step), ScreenAction.LEAVE)
+        case SessionAction.STOP_TURN | SessionAction.STOP_TURN_AND_OFFER_LEAVING:
+            stopped = stop_turn(step)
+            return stopped if action is SessionAction.STOP_TURN else _offer(stopped, ScreenAction.LEAVE)
         case SessionAction.REWIND:
             return step.submit(ListRewindPoints())
+        case SessionAction.UNDO_COMMAND:
+            return _undo_command(step)
+        case SessionAction.MOVE_TO_BACKGROUND:
+            return step.submit(TerminalOperation(terminal_operation="background"))
         case never:
             assert_never(never)
+
+
+def _undo_command(step: ScreenStep) -> ScreenStep:
+    """Restore the files to their state before the newest command that nobody approved."""
+    call_id = step.state.undo_call
+    if call_id is None:
+        return step.hint(NOTHING_TO_UNDO)
+    return step.change(undo_call=None).submit(RewindTo(call_id=call_id, scope=RewindScope.FILES))
 
 
 def _change_draft(step: ScreenStep, action: DraftAction) -> ScreenStep:
@@ -144,6 +160,8 @@ def _use_dialog(step: ScreenStep, action: DialogAction, key: str) -> ScreenStep:
             return dialogs.search_history(step)
         case DialogAction.NEXT_PERMISSION_MODE:
             return dialogs.next_permission_mode(step)
+        case DialogAction.CHOOSE_EFFORT:
+            return run_slash_command(step, "/effort")
         case never:
             assert_never(never)
 
@@ -175,14 +193,22 @@ def _use_screen(step: ScreenStep, action: ScreenAction) -> ScreenStep:
             return step.plus(Quit())
         case ScreenAction.SHOW_TRANSCRIPT:
             return step.plus(OpenTranscript())
+        case ScreenAction.SHOW_AGENTS:
+            return step.plus(OpenAgents())
         case ScreenAction.SHOW_KEYS:
             return _show_keys(step)
         case ScreenAction.EDIT_IN_EDITOR:
-            return step.plus(RunEditor(step.state.draft.expanded))
+            return step.plus(RunEditor(step.state.draft.expanded or _plan_to_edit(step.state.view)))
         case ScreenAction.PASTE_IMAGE:
             return step.plus(ReadClipboard())
         case never:
             assert_never(never)
+
+
+def _plan_to_edit(view: ViewModel) -> str:
+    """The plan that the user is asked about, as the answer that changes it; empty if there is none."""
+    ask = blocking_ask(view)
+    return f"{EDITED_PLAN}\n\n{ask.asked.plan}\n" if ask is not None and isinstance(ask.asked, PlanAsk) else ""
 
 
 def _offer(step: ScreenStep, offered: Action) -> ScreenStep:
@@ -190,10 +216,10 @@ def _offer(step: ScreenStep, offered: Action) -> ScreenStep:
 
 
 def _show_keys(step: ScreenStep) -> ScreenStep:
-    """Print every key."""
-    from robota.clients.render.view_lines import whole_view
-    from robota.clients.tui.key_table import KEY_HELP
+    """Show every key."""
+    from robota.clients.tui.flows.panel import Panel
+    from robota.clients.tui.personal.own_keys import key_help
+    from robota.clients.tui.reducer.dialogs import open_panel
     from robota.protocol.views import TableView
 
-    table = TableView(columns=("key", "does"), rows=KEY_HELP)
-    return step.plus(PrintLines(tuple(whole_view(table, width=step.state.window.columns))))
+    return open_panel(step, Panel(title="Keys", content=TableView(columns=(), rows=key_help(step.state.bindings))))

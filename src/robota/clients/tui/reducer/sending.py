@@ -4,6 +4,7 @@ from typing import Final
 
 from robota.clients.tui.effects import (
     KeepPrompt,
+    NotePastes,
     PrintPrompt,
     RemoveFromQueue,
     SentText,
@@ -27,6 +28,7 @@ from robota.protocol.commands import (
     AskResponse,
     CancelTask,
     EditQueuedMessage,
+    ListRewindPoints,
     NewTask,
     QueueMessage,
     RemoveQueuedMessage,
@@ -34,6 +36,8 @@ from robota.protocol.commands import (
 )
 from robota.protocol.message import QueuedMessage
 
+# Without arguments it opens the same list as Esc Esc.
+REWIND: Final = "/rewind"
 NO_IMAGES: Final = (
     "is not known to support images and may reject them; set options.seesImages in its profile if it does."
 )
@@ -41,12 +45,17 @@ NO_IMAGES: Final = (
 
 def enter(step: ScreenStep, *, is_steering: bool = False) -> ScreenStep:
     """Send the input as what it means: a slash command, a prompt, an answer."""
+    pastes = step.state.draft.pastes
     draft, written = step.state.draft.taken()
     step = step.change(draft=draft)
+    if pastes:
+        step = step.plus(NotePastes(pastes))
     if written.text.strip():
         step = step.plus(KeepPrompt(written.text))
     meaning = meaning_of_entry(written, step.state.view, is_steering=is_steering)
     if isinstance(meaning, RunSlashCommand):
+        if meaning.line.strip() == REWIND:
+            return step.submit(ListRewindPoints())
         request = SlashRequest(line=meaning.line, written=written, is_steering=is_steering)
         return step.plus(Submit(meaning, request))
     return send(step, meaning, written)

@@ -20,12 +20,16 @@ from robota.clients.tui.reducer.sending import send, take_all_back
 from robota.clients.tui.reducer.step import ScreenStep
 from robota.clients.tui.state import AskedApproval
 from robota.clients.tui.theme import Role
-from robota.clients.view.model import OpenAsk
-from robota.clients.view.reduce import reduce, windowed
-from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk, ResumeAsk
+from robota.clients.tui.workspace_paths import relative_ask
+from robota.clients.view.model import OpenAsk, ViewModel, open_ask
+from robota.clients.view.other_tasks import OtherTask
+from robota.clients.view.reduce import is_of_other_task, reduce, windowed
+from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, PlanAsk, QuestionAsk, ResumeAsk
+from robota.protocol.asks.kinds import is_non_blocking_ask
 from robota.protocol.events import (
     Event,
     MessageCreated,
+    Notice,
     PartialMessage,
     QueuedMessagesUpdated,
     RetryScheduled,
@@ -34,6 +38,7 @@ from robota.protocol.events import (
     State,
     TaskAborted,
     TaskAskResponded,
+    TaskEvent,
     TaskTokenUsageUpdated,
     TextDelta,
     ToolCallDelta,
@@ -46,8 +51,10 @@ GROWING: Final = (TextDelta, PartialMessage, ToolCallDelta)
 AWAY_S: Final = 10.0
 SECOND: Final = 1.0
 ASK_ROLES: Final = {"?": Role.BOLD, "!": Role.ERROR}
+UNDO_HINT: Final = "Ctrl+U undoes what the command changed, once the agent is idle."
 WAITING: Final = "Robota is waiting for you"
 DONE: Final = "Robota is done"
+EDIT_PLAN_HINT: Final = "  Ctrl+G opens the plan in $EDITOR."
 QUESTION_BEHIND: Final = "? Robota has a question: press Esc to return to it."
 
 
@@ -55,19 +62,32 @@ def opened(step: ScreenStep, event: SessionOpened) -> ScreenStep:
     """The first state of the session; a prompt begins the conversation."""
     step = step.change(view=reduce(step.state.view, event.event), git_branch=event.git_branch)
     step = _show_past(step, is_shown=event.is_past_shown)
-    ask = blocking_ask(step.state.view)
     if event.prompt is not None:
         written = Written(text=event.prompt)
         return send(step, words_for_session(written, step.state.view), written)
-    return step if ask is None else _ask(step, ask)
+    for ask in step.state.view.open_asks:
+        step = step if is_non_blocking_ask(ask.message.ask) else _ask(step, ask)
+    return step
 
 
 def happened(step: ScreenStep, event: Event) -> ScreenStep:
     """A later event of the session."""
     if isinstance(event, GROWING):
-        return step.change(view=reduce(step.state.view, event)).plus(PrintEvent(event))
-    view = windowed(reduce(step.state.view, event), MAX_PAGES)
-    step = step.change(view=view).plus(PrintEvent(event))
+        return step.change(view=reduce(step.state.view, event), last_news_at=step.state.now).plus(PrintEvent(event))
+    step = _changed(step, event)
+    return _noticed(step, event) if isinstance(event, Notice) else step
+
+
+def _noticed(step: ScreenStep, notice: Notice) -> ScreenStep:
+    return step if notice.undo_call is None else step.change(undo_call=notice.undo_call).hint(UNDO_HINT)
+
+
+def _changed(step: ScreenStep, event: Event) -> ScreenStep:
+    """An event that changes what the session is shown as."""
+    before, view = step.state.view, windowed(reduce(step.state.view, event), MAX_PAGES)
+    step = step.change(view=view, last_news_at=step.state.now).plus(PrintEvent(event))
+    if isinstance(event, TaskEvent) and is_of_other_task(view, event):
+        return _watch_work(_changed_beside(step, before, event))
     match event:
         case MessageCreated(message=message) if message.ask and (ask := blocking_ask(view)):
             step = _ask(step, ask)
@@ -90,6 +110,20 @@ def happened(step: ScreenStep, event: Event) -> ScreenStep:
         case State() if blocking_ask(view) is None:
             step = _withdraw_approvals(step)
     return _watch_work(step)
+
+
+def _changed_beside(step: ScreenStep, before: ViewModel, event: TaskEvent) -> ScreenStep:
+    """An event of another task, such as an agent: it may ask something, or withdraw what it asked."""
+    asked_before = before.others.get(event.task_id, OtherTask()).asks
+    asked_now = step.state.view.others.get(event.task_id, OtherTask()).asks
+    for row in asked_now:
+        step = step if row in asked_before else _ask(step, open_ask(row))
+    for row in asked_before:
+        if row not in asked_now and step.state.approval is not None:
+            from robota.clients.tui.reducer.approvals import answered
+
+            step = answered(step, row.ts)
+    return step
 
 
 def second_passed(step: ScreenStep, since: float) -> ScreenStep:
@@ -126,6 +160,8 @@ def _ask(step: ScreenStep, ask: OpenAsk) -> ScreenStep:
         case ApprovalAsk() as approval:
             from robota.clients.tui.reducer.approvals import asked as ask_for_approval
 
+            session = step.state.view.session
+            approval = relative_ask(approval, "" if session is None else session.cwd)
             step = ask_for_approval(step, AskedApproval(approval, ask.message))
         case CompletionAsk():
             step = _print_usage(step)
@@ -136,6 +172,8 @@ def _ask(step: ScreenStep, ask: OpenAsk) -> ScreenStep:
                 step = take_all_back(_withdraw_approvals(step))
             for words in words_for(asked, "press Esc"):
                 step = step.tell(words, ASK_ROLES.get(words[:1], Role.PLAIN))
+            if isinstance(asked, PlanAsk):
+                step = step.tell(EDIT_PLAN_HINT)
     is_away = step.state.now - step.state.last_key_at > AWAY_S
     if isinstance(ask.asked, CompletionAsk):
         return step.plus(NotifyUser(DONE, is_away))

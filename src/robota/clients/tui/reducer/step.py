@@ -12,7 +12,7 @@ from robota.clients.tui.flows.typing_pause import QUIET_S, QUIET_WITH_DRAFT_S, T
 from robota.clients.tui.key_table import Action
 from robota.clients.tui.state import Hint, QuestionDialog, ScreenState
 from robota.clients.tui.theme import Role
-from robota.protocol.appearance import ON_ANY_BACKGROUND, Appearance
+from robota.protocol.appearance import ON_ONE_BACKGROUND, Appearance
 from robota.protocol.commands import Command, CompletePrompt, Refused
 
 HINT_S: Final = 5.0
@@ -21,7 +21,7 @@ NO_TASK_YET: Final = "There is no task yet. Enter a prompt first."
 
 
 class ScreenStep(NamedTuple):
-    """The state, and what is to be done."""
+    """The state, and the effects to perform."""
 
     state: ScreenState
     effects: tuple[Effect, ...] = ()
@@ -60,7 +60,7 @@ class ScreenStep(NamedTuple):
         return self.write(self.state.draft.inserted(" " if key == "space" else key))
 
     def replace_draft(self, text: str) -> "ScreenStep":
-        """Put a text into the input instead of what is there; that is kept in the history."""
+        """Replace the text of the input; the previous one is kept in the history."""
         draft = self.state.draft
         step = self.change(draft=draft.replaced(text))
         return step.hint(DRAFT_KEPT) if draft.replaces(text) else step
@@ -107,7 +107,7 @@ class ScreenStep(NamedTuple):
     def ask_background(self) -> "ScreenStep":
         """Ask the terminal for its background, once, if the colours depend on it."""
         colours = self.state.colours
-        if colours.shown.theme not in ON_ANY_BACKGROUND or not colours.may_ask_background:
+        if colours.shown.theme in ON_ONE_BACKGROUND or not colours.may_ask_background:
             return self
         colours = msgspec.structs.replace(colours, may_ask_background=False)
         return self.change(colours=colours).plus(AskBackground())

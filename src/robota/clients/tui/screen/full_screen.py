@@ -10,6 +10,7 @@ from prompt_toolkit.key_binding.key_processor import KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 
+from robota.clients.tui.painted_rows import filled
 from robota.clients.tui.screen.output import FrameOutput
 from robota.clients.tui.screen.terminal_input import TerminalInput, TerminalReports
 
@@ -86,7 +87,8 @@ class FullScreen:
     def _drawn(self, page: ScreenPage) -> AnyFormattedText:
         size = self._output.get_size()
         rows = list(page.rows(size.columns, size.rows)[: size.rows])
-        return ANSI("\n".join([*rows[:-1], self._notice] if self._notice else rows))
+        shown = [*rows[:-1], self._notice] if self._notice else rows
+        return ANSI("\n".join(filled(row, size.columns) for row in shown))
 
     def _bindings(self, page: ScreenPage) -> KeyBindings:
         bindings = KeyBindings()

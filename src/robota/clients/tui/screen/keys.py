@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 from prompt_toolkit.application import get_app
-from prompt_toolkit.filters import Condition, Filter, vi_insert_mode, vi_navigation_mode
+from prompt_toolkit.filters import Always, Condition, Filter, vi_insert_mode, vi_mode, vi_navigation_mode
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPressEvent
@@ -14,29 +14,25 @@ from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
 from robota.clients.terminal.width import letter_end, letter_start
-from robota.clients.tui.key_table import NamedKey
+from robota.clients.tui.key_table import TABLE_KEYS, USUAL, Bindings, BoundAction, NamedKey
 
 # Shift+Enter in terminals that distinguish it from Enter; Ctrl+J is a newline everywhere.
 SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
-# The names of the keys in prompt_toolkit.
+# The names that prompt_toolkit has for the keys whose meaning cannot be changed.
 NAMES: Final = {
-    "c-m": NamedKey.ENTER,
     "c-i": NamedKey.TAB,
-    "s-tab": NamedKey.SHIFT_TAB,
     "up": NamedKey.UP,
     "down": NamedKey.DOWN,
+    "pageup": NamedKey.PAGE_UP,
+    "pagedown": NamedKey.PAGE_DOWN,
     "backspace": NamedKey.BACKSPACE,
     "delete": NamedKey.DELETE,
     "c-c": NamedKey.CTRL_C,
     "c-d": NamedKey.CTRL_D,
-    "c-g": NamedKey.CTRL_G,
-    "c-o": NamedKey.CTRL_O,
-    "c-r": NamedKey.CTRL_R,
-    "c-s": NamedKey.CTRL_S,
-    "c-v": NamedKey.CTRL_V,
     "?": "?",
     ":": ":",
 }
+IS_EMPTY: Final = Condition(lambda: not get_app().current_buffer.text)
 VI_KEYS: Final = (NamedKey.BACKSPACE, ":")
 
 
@@ -50,18 +46,16 @@ class Keyboard(msgspec.Struct, frozen=True, kw_only=True):
     paste: Callable[[str], None]
 
 
-def bindings_for(keyboard: Keyboard) -> KeyBindings:
-    """The bindings of all keys that are not plain editing."""
+def bindings_for(keyboard: Keyboard, own: Bindings = USUAL) -> KeyBindings:
+    """The bindings of all keys that are not plain editing; `own` says which of the changeable ones does what."""
     for sequence in SHIFT_ENTER:
         ANSI_SEQUENCES[sequence] = Keys.ControlJ
     bindings = KeyBindings()
     in_dialog = Condition(keyboard.is_for_dialog)
     _bind_letters(bindings, in_dialog)
-    for newline in (("c-j",), ("escape", "c-m")):
-        bindings.add(*newline, filter=~in_dialog)(lambda event: event.current_buffer.insert_text("\n"))
+    _bind_chosen(bindings, keyboard, own)
     # vi's own keys come first where something is written: Esc ends inserting, Backspace and : move the cursor.
-    is_empty = Condition(lambda: not get_app().current_buffer.text)
-    not_for_vi = in_dialog | is_empty | ~vi_navigation_mode
+    not_for_vi = in_dialog | IS_EMPTY | ~vi_navigation_mode
     for name, key in NAMES.items():
         has_action = Condition(partial(keyboard.has_action, key))
         is_ours = has_action & not_for_vi if key in VI_KEYS else has_action
@@ -75,9 +69,46 @@ def bindings_for(keyboard: Keyboard) -> KeyBindings:
 
     # A paste is text, whatever is open: it never answers a question.
     bindings.add(Keys.BracketedPaste, eager=True)(lambda event: keyboard.paste(event.data))
-    bindings.add("c-z")(lambda event: event.app.suspend_to_background())
-    bindings.add("c-l")(lambda event: event.app.renderer.clear())
     return bindings
+
+
+def _bind_chosen(bindings: KeyBindings, keyboard: Keyboard, own: Bindings) -> None:
+    """Bind the keys that the user can choose. Enter answers a dialog and an empty input whatever else it does."""
+    in_dialog = Condition(keyboard.is_for_dialog)
+    is_enter_only = in_dialog | IS_EMPTY
+    if own.get("enter") is not BoundAction.SEND:
+        pressing = _pressing(keyboard, NamedKey.ENTER)
+        bindings.add("c-m", filter=is_enter_only, eager=True)(pressing)
+    for key, action in own.items():
+        keys = sequence_of(key)
+        # With vi keys, Esc and a letter are two keys: the first ends inserting.
+        is_wanted = Always() if len(keys) == 1 or keys[1] == "c-m" else ~vi_mode
+        if action in TABLE_KEYS:
+            named = TABLE_KEYS[action]
+            has_action = Condition(partial(keyboard.has_action, named))
+            bindings.add(*keys, filter=has_action & is_wanted, eager=True)(_pressing(keyboard, named))
+        elif action is BoundAction.NEW_LINE:
+            is_text = ~is_enter_only if key == "enter" else ~in_dialog
+            bindings.add(*keys, filter=is_text & is_wanted)(lambda event: event.current_buffer.insert_text("\n"))
+        elif action is BoundAction.SUSPEND:
+            bindings.add(*keys, filter=is_wanted)(lambda event: event.app.suspend_to_background())
+        else:
+            bindings.add(*keys, filter=is_wanted)(lambda event: event.app.renderer.clear())
+
+
+def sequence_of(key: str) -> tuple[str, ...]:
+    """The names that prompt_toolkit has for a key in the notation of the user's file."""
+    *modifiers, name = key.split("+")
+    name = "c-m" if name == "enter" else name
+    match modifiers:
+        case ["ctrl"]:
+            return (f"c-{name}",)
+        case ["alt"]:
+            return ("escape", name)
+        case ["shift"]:
+            return (f"s-{name}",)
+        case _:
+            return (name,)
 
 
 def _pressing(keyboard: Keyboard, key: str) -> Callable[[KeyPressEvent], None]:

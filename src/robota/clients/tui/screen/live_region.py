@@ -193,8 +193,8 @@ class LiveRegion:
         renderer = self._application.renderer
         last = renderer.last_rendered_screen
         text = self._text.preferred_height(size.columns, size.rows).preferred
-        wanted = len(self._frame.above) + text + len(self._frame.below)
-        if self._printed or (last is not None and min(wanted, size.rows) < last.height):
+        height = len(self._frame.above) + text + len(self._frame.below)
+        if self._printed or (last is not None and min(height, size.rows) < last.height):
             renderer.erase()
         if self._printed:
             self._write_printed()

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 from prompt_toolkit.data_structures import Size
+from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
+
+from robota.clients.tui.colours import ColourDepth, depth_of
+from robota.protocol.appearance import NotifyBy
 
 if TYPE_CHECKING:
     from robota.clients.terminal.guard import TerminalGuard
@@ -61,11 +65,19 @@ class FrameOutput(Vt100_Output):
             int
         ] = ()  # the columns of each row down to the cursor, and of the last one those before it
 
-    def notify_user(self, words: str) -> None:
+    def get_default_color_depth(self) -> ColorDepth:
+        """As many colours as the terminal has; with fewer, exact ones become the nearest."""
+        if depth_of(os.environ) is ColourDepth.TRUE:
+            return ColorDepth.DEPTH_24_BIT
+        return super().get_default_color_depth()
+
+    def notify_user(self, words: str, by: NotifyBy) -> None:
         """Notify a user who looks elsewhere: with a notification of the terminal if it supports that, else the bell."""
         env = os.environ
         message = MESSAGES.get(env.get("TERM_PROGRAM", "")) or MESSAGES.get(env.get("TERM", ""))
-        if message is not None and "TMUX" not in env:
+        if by is NotifyBy.OFF:
+            return
+        if by is NotifyBy.DESKTOP and message is not None and "TMUX" not in env:
             self.write_raw(message.format(words=words))
             self.flush()
         else:

@@ -1,4 +1,4 @@
-"""The card of a request for approval: the reasons, and the keys that answer it."""
+"""The card of a request for approval: one frame with what is asked, the reasons, and the keys that answer it."""
 
 from collections.abc import Iterator
 from typing import Final, assert_never
@@ -6,19 +6,35 @@ from typing import Final, assert_never
 import msgspec
 
 from robota.clients.terminal.width import columns_of, wrapped
-from robota.clients.tui.flows.approval_keys import WITHOUT_SANDBOX, ApprovalCard, CardStep, choices
+from robota.clients.tui.flows.approval_keys import (
+    NUMBERS,
+    OTHER_ANSWERS,
+    WITHOUT_SANDBOX,
+    ApprovalCard,
+    CardChoice,
+    CardStep,
+    choices,
+)
 from robota.clients.tui.painted_rows import wrap_row
-from robota.clients.tui.theme import Role, Theme, safe
+from robota.clients.tui.theme import Piece, Role, Theme, safe
+from robota.clients.tui.widgets.frame import FrameEdges, framed, inner_width
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict
-from robota.protocol.views import DiffView, TerminalView
+from robota.protocol.views import DiffsView, DiffView, TerminalView
 
 PARTS_SHOWN: Final = 6
 COMMAND_ROWS: Final = 8
 COMMAND_MARGIN: Final = 8
-ANSWER_MARGIN: Final = 4
-WAITS_FOR_PAUSE: Final = "  …"
-TAB_ANSWERS: Final = "  Press Tab to answer; your draft is kept."
-DRAFT_KEPT: Final = "  Your draft is kept; Tab returns to it."
+ANSWER_MARGIN: Final = 6
+FOCUS_WIDTH: Final = 2
+OTHERS_GAP: Final = "  "
+WAITS_FOR_PAUSE: Final = "…"
+TAB_ANSWERS: Final = "Press Tab to answer; your draft is kept."
+DRAFT_KEPT: Final = "Your draft is kept; Tab returns to it."
+RULE_KEYS: Final = "s this session   p this project   u all your projects   b back"
+KEYS: Final = "Up/Down Enter select"
+ESC_STOPS: Final = "Esc stops"
+ESC_DENIES: Final = "Esc denies it"
+ACCEPTS_EDITS: Final = "Shift+Tab accepts edits from now on"
 
 
 class CardSize(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,12 +46,18 @@ class CardSize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CardDrawing(msgspec.Struct, frozen=True, kw_only=True):
-    """The room there is, whether keys are for the card, and whether something is written in the input."""
+    """The room there is, whether keys are for the card, and whether something is written in the input.
+
+    `accepts_edits`: a change of the permission mode would stop this kind of question. `is_beside`: an agent asks, whose
+    call alone Esc denies.
+    """
 
     width: int
     room: int
     takes_keys: bool
     has_draft: bool
+    accepts_edits: bool = False
+    is_beside: bool = False
 
 
 class CardLayout(msgspec.Struct, frozen=True):
@@ -57,56 +79,94 @@ CARD_SIZES: Final = (
 
 def card_layout(card: ApprovalCard, theme: Theme, drawing: CardDrawing) -> CardLayout:
     """As much of the card as there is room for; the answers are shown whole or as keys only."""
-    width, takes_keys, has_draft = drawing.width, drawing.takes_keys, drawing.has_draft
     for size in CARD_SIZES:
         if size.has_short_answers and card.step is not CardStep.ANSWERS:
             continue
-        rows = list(card_rows(card, theme, width, size, takes_keys=takes_keys, has_draft=has_draft))
+        rows = list(card_rows(card, theme, drawing, size))
         if len(rows) <= drawing.room:
             return CardLayout(rows, size.has_short_answers)
-    rows = list(low_card_rows(card, theme, width, takes_keys=takes_keys, has_draft=has_draft))
-    return CardLayout(rows, is_low=True)
+    return CardLayout(list(low_card_rows(card, theme, drawing)), is_low=True)
 
 
-def card_rows(
-    card: ApprovalCard, theme: Theme, width: int, size: CardSize = WHOLE_CARD, *, takes_keys: bool, has_draft: bool
-) -> Iterator[str]:
+def card_rows(card: ApprovalCard, theme: Theme, drawing: CardDrawing, size: CardSize = WHOLE_CARD) -> Iterator[str]:
     """The rows of the card. Keys are shown only when they are accepted, so that typing does not answer."""
-    command = short_command(card.asked, width)
-    title = _command_title(card) if command else f"{card.asked.title}?"
-    yield theme.row([("? ", Role.WARNING), (title, Role.BOLD)], width)
+    command = short_command(card.asked, drawing.width)
+    frame = FrameEdges(
+        title=_command_title(card) if command else f"{card.asked.title}?",
+        note=_size_of_change(card.asked),
+        keys=_keys_of(card, drawing),
+        edge=Role.WARNING if drawing.takes_keys else Role.DIM,
+    )
+    yield from framed(_inside(card, command, theme, drawing, size), frame, theme, drawing.width)
+
+
+def low_card_rows(card: ApprovalCard, theme: Theme, drawing: CardDrawing) -> Iterator[str]:
+    """The card in two rows, without a frame: the question, and the keys."""
+    yield theme.row([("? ", Role.WARNING), (_low_title(card), Role.BOLD)], drawing.width)
+    if not drawing.takes_keys:
+        words = TAB_ANSWERS if drawing.has_draft else WAITS_FOR_PAUSE
+        yield theme.row([(f"  {words}", Role.DIM)], drawing.width)
+    else:
+        yield theme.row([("  ", Role.PLAIN), *_short_row(card, drawing.width - 2)], drawing.width)
+
+
+def short_command(asked: ApprovalAsk, width: int) -> tuple[str, ...]:
+    """The rows of a command that the card shows whole; empty for other calls, and for one that is printed instead."""
+    if not isinstance(asked.view, TerminalView):
+        return ()
+    room = max(1, width - COMMAND_MARGIN)
+    lines = [safe(line) for line in asked.view.command.split("\n")]
+    rows = tuple(line[at : at + room] for line in lines for at in range(0, len(line) or 1, room))
+    fits = len(rows) <= COMMAND_ROWS and all(columns_of(row) <= room for row in rows)
+    return rows if fits else ()
+
+
+def _inside(
+    card: ApprovalCard, command: tuple[str, ...], theme: Theme, drawing: CardDrawing, size: CardSize
+) -> Iterator[str]:
+    room = inner_width(drawing.width)
     for number, line in enumerate(command):
-        yield theme.row([("    $ " if number == 0 else "      ", Role.DIM), (line, Role.PLAIN)], width)
+        yield theme.row([("$ " if number == 0 else "  ", Role.DIM), (line, Role.BOLD)], room)
     if size.has_reasons:
-        yield from _reasons(card.asked.verdict, theme, width)
+        yield from _reasons(card.asked.verdict, theme, room)
     if size.has_kept_out and card.kept_out:
-        for line in wrapped(f"  The sandbox blocks: {card.kept_out}.", width, "  ").split("\n"):
-            yield theme.row([(line, Role.DIM)], width)
-    if not takes_keys:
-        yield theme.row([(TAB_ANSWERS if has_draft else WAITS_FOR_PAUSE, Role.DIM)], width)
+        yield from _wrapped(f"The sandbox blocks: {card.kept_out}.", Role.DIM, theme, room)
+    if not drawing.takes_keys:
+        yield theme.row([(TAB_ANSWERS if drawing.has_draft else WAITS_FOR_PAUSE, Role.DIM)], room)
         return
-    if has_draft:
-        yield theme.row([(DRAFT_KEPT, Role.DIM)], width)
-    if size.has_short_answers:
-        yield _short_row(card, theme, width)
-    else:
-        yield from _step_rows(card, theme, width)
+    if drawing.has_draft:
+        yield theme.row([(DRAFT_KEPT, Role.DIM)], room)
+    yield from [theme.row(_short_row(card, room), room)] if size.has_short_answers else _step_rows(card, theme, room)
 
 
-def low_card_rows(card: ApprovalCard, theme: Theme, width: int, *, takes_keys: bool, has_draft: bool) -> Iterator[str]:
-    """The card in two rows: the question, and the keys."""
-    yield theme.row([("? ", Role.WARNING), (_low_title(card), Role.BOLD)], width)
-    if not takes_keys:
-        yield theme.row([(TAB_ANSWERS if has_draft else WAITS_FOR_PAUSE, Role.DIM)], width)
-    else:
-        yield _short_row(card, theme, width)
+def _keys_of(card: ApprovalCard, drawing: CardDrawing) -> str:
+    if not drawing.takes_keys or card.step is not CardStep.ANSWERS:
+        return ""
+    words = (KEYS, *((ACCEPTS_EDITS,) if drawing.accepts_edits else ()), ESC_DENIES if drawing.is_beside else ESC_STOPS)
+    return "   ".join(words)
 
 
-def _short_row(card: ApprovalCard, theme: Theme, width: int) -> str:
+def _size_of_change(asked: ApprovalAsk) -> tuple[Piece, ...]:
+    match asked.view:
+        case DiffView() | DiffsView() as view:
+            files = (view,) if isinstance(view, DiffView) else view.files
+            added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+            return (f"+{added} ", Role.ADDED), (f"-{removed}", Role.REMOVED)
+        case _:
+            return ()
+
+
+def _short_row(card: ApprovalCard, room: int) -> tuple[Piece, ...]:
     """The keys on one row."""
-    answers = _short_answers(card, width - len("  "))
-    keys = {CardStep.ANSWERS: answers, CardStep.RULES: "s p u b", CardStep.HUNKS: "Space y b"}[card.step]
-    return theme.row([("  ", Role.PLAIN), (keys, Role.ACTIVE)], width)
+    match card.step:
+        case CardStep.ANSWERS:
+            return ((_short_answers(card, room), Role.ACTIVE),)
+        case CardStep.RULES:
+            return (("s p u b", Role.ACTIVE),)
+        case CardStep.HUNKS:
+            return (("Space y b", Role.ACTIVE),)
+        case never:
+            assert_never(never)
 
 
 def _command_title(card: ApprovalCard) -> str:
@@ -139,79 +199,104 @@ def _low_title(card: ApprovalCard) -> str:
             leaves_sandbox = card.asked.verdict.rule == WITHOUT_SANDBOX
             return f"Past the sandbox: {card.asked.title}" if leaves_sandbox else card.asked.title
         case CardStep.RULES:
-            return " ".join(card.asked.verdict.suggestions[index].rules)
+            return card.asked.verdict.suggestions[index].shown
         case CardStep.HUNKS:
             return f"{'[x]' if index in card.chosen else '[ ]'} change {index + 1}"
         case never:
             assert_never(never)
 
 
-def short_command(asked: ApprovalAsk, width: int) -> tuple[str, ...]:
-    """The rows of a command that the card shows whole; empty if it is none, or so long that it is printed instead."""
-    if not isinstance(asked.view, TerminalView):
-        return ()
-    room = max(1, width - COMMAND_MARGIN)
-    lines = [safe(line) for line in asked.view.command.split("\n")]
-    rows = tuple(line[at : at + room] for line in lines for at in range(0, len(line) or 1, room))
-    fits = len(rows) <= COMMAND_ROWS and all(columns_of(row) <= room for row in rows)
-    return rows if fits else ()
-
-
-def _reasons(verdict: ApprovalVerdict, theme: Theme, width: int) -> Iterator[str]:
-    for line in wrapped(f"  {verdict.reason}", width, "  ").split("\n") if verdict.reason else ():
-        yield theme.row([(line, Role.DIM)], width)
+def _reasons(verdict: ApprovalVerdict, theme: Theme, room: int) -> Iterator[str]:
+    if verdict.reason:
+        yield from _wrapped(verdict.reason, Role.DIM, theme, room)
     if len(verdict.parts) > 1:
         for part in verdict.parts[:PARTS_SHOWN]:
             role = Role.DIM if part.decision == "allow" else Role.WARNING
-            yield theme.row([(f"    {part.decision:5}  ", role), (part.text, Role.PLAIN)], width)
+            yield theme.row([(f"  {part.decision:5}  ", role), (part.text, Role.PLAIN)], room)
         if len(verdict.parts) > PARTS_SHOWN:
-            yield theme.row([(f"    ... +{len(verdict.parts) - PARTS_SHOWN} parts", Role.DIM)], width)
+            yield theme.row([(f"  ... +{len(verdict.parts) - PARTS_SHOWN} parts", Role.DIM)], room)
     for warning in verdict.warnings:
-        for line in wrapped(f"  ! {warning}", width, "    ").split("\n"):
-            yield theme.row([(line, Role.ERROR)], width)
+        yield from _wrapped(f"! {warning}", Role.ERROR, theme, room, "  ")
 
 
-def _step_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
+def _step_rows(card: ApprovalCard, theme: Theme, room: int) -> Iterator[str]:
     match card.step:
         case CardStep.ANSWERS:
-            for index, choice in enumerate(choices(card)):
-                yield from _choice(choice.key, choice.words, index == card.rows.index, theme, width)
+            yield from _answer_rows(card, theme, room)
         case CardStep.RULES:
             for index, offered in enumerate(card.asked.verdict.suggestions):
-                words = f"{' '.join(offered.rules)}  ({offered.covers})"
-                yield from _choice("", words, index == card.rows.index, theme, width)
-            yield from _keys("s this session   p this project   u all your projects   b back", theme, width)
+                words = f"{offered.shown}  ({offered.covers})"
+                yield from _choice("", words, index == card.rows.index, theme, room)
+            yield from _wrapped(
+                "s this session   p this project   u all your projects   b back", Role.BOLD, theme, room
+            )
         case CardStep.HUNKS:
-            yield from _hunk_rows(card, theme, width)
+            yield from _hunk_rows(card, theme, room)
         case never:
             assert_never(never)
 
 
-def _hunk_rows(card: ApprovalCard, theme: Theme, width: int) -> Iterator[str]:
-    view = card.asked.view
+def _answer_rows(card: ApprovalCard, theme: Theme, room: int) -> Iterator[str]:
+    """A row for each answer, and one for what can be done before answering."""
+    answers = choices(card)
+    chosen = None if card.rows.index is None else answers[card.rows.index]
+    others = [answer for answer in answers if answer.key in OTHER_ANSWERS]
+    for answer in answers:
+        if answer not in others:
+            key = f"{NUMBERS.get(answer.key, ' ')} {answer.key}"
+            is_pressed = card.wants_rule and answer.key == "a"
+            yield from _choice(key, answer.words, answer is chosen or is_pressed, theme, room)
+    yield from _others_rows(others, chosen, theme, room)
+
+
+def _others_rows(others: list[CardChoice], chosen: CardChoice | None, theme: Theme, room: int) -> Iterator[str]:
+    """As many on a row as fit."""
+    row, left = "", 0
+    for answer in others:
+        words = f"{answer.key} {answer.words}"
+        wide = len(OTHERS_GAP) + FOCUS_WIDTH + columns_of(words)
+        if wide > left and row:
+            yield row
+            row = ""
+        left = (room if not row else left) - wide
+        is_chosen = answer is chosen
+        sign = theme.glyphs.focus if is_chosen else " "
+        row += OTHERS_GAP + theme.paint(f"{sign} ", Role.ACTIVE)
+        row += theme.paint(answer.key, Role.CHOSEN if is_chosen else Role.ACTIVE)
+        row += theme.row(
+            [(words[len(answer.key) :], Role.CHOSEN if is_chosen else Role.PLAIN)], room - FOCUS_WIDTH * 2 - 1
+        )
+    if row:
+        yield row
+
+
+def _hunk_rows(card: ApprovalCard, theme: Theme, room: int) -> Iterator[str]:
+    view, glyphs = card.asked.view, theme.glyphs
     for index in card.rows.visible:
-        box = "[x]" if index in card.chosen else "[ ]"
+        box = glyphs.done if index in card.chosen else glyphs.open
         hunk = view.hunks[index] if isinstance(view, DiffView) and index < len(view.hunks) else None
         where = "" if hunk is None else f" from line {hunk.new_start}"
         words = f"{box} change {index + 1}{where}"
-        yield from _choice(str(index + 1), words, index == card.rows.index, theme, width)
-    yield from _keys(f"Space or number toggles   y approves {len(card.chosen)}   b back", theme, width)
+        yield from _choice(f"  {index + 1}", words, index == card.rows.index, theme, room)
+    yield from _wrapped(f"Space or number toggles   y approves {len(card.chosen)}   b back", Role.BOLD, theme, room)
 
 
-def _choice(key: str, words: str, is_chosen: bool, theme: Theme, width: int) -> Iterator[str]:
+def _choice(key: str, words: str, is_chosen: bool, theme: Theme, room: int) -> Iterator[str]:
     """An answer in full: a rule must not be granted when only its beginning was shown."""
     role = Role.CHOSEN if is_chosen else Role.PLAIN
-    signs = theme.paint("> " if is_chosen else "  ", Role.ACTIVE) + theme.paint(f"{key:1} ", Role.ACTIVE)
-    for number, line in enumerate(_whole(words, max(1, width - ANSWER_MARGIN))):
-        yield (" " * ANSWER_MARGIN if number else signs) + theme.paint(line, role)
+    number, letter = key[:-1], key[-1:]
+    signs = theme.paint(f"{theme.glyphs.focus if is_chosen else ' '} ", Role.ACTIVE)
+    signs += theme.paint(f"{number:2}", Role.DIM) + theme.paint(f"{letter:1} ", Role.ACTIVE)
+    for at, line in enumerate(_whole(words, max(1, room - ANSWER_MARGIN))):
+        yield (" " * ANSWER_MARGIN if at else signs) + theme.paint(line, role)
 
 
-def _keys(words: str, theme: Theme, width: int) -> Iterator[str]:
-    for line in wrapped(f"  {words}", width, "  ").split("\n"):
-        yield theme.row([(line.rstrip(), Role.BOLD)], width)
+def _wrapped(words: str, role: Role, theme: Theme, room: int, indent: str = "") -> Iterator[str]:
+    for line in _whole(words, room, indent):
+        yield theme.row([(line, role)], room)
 
 
-def _whole(words: str, room: int) -> Iterator[str]:
+def _whole(words: str, room: int, indent: str = "") -> Iterator[str]:
     """The text wrapped between words where possible."""
-    for line in wrapped(safe(words), room + 1, "").split("\n"):
-        yield from wrap_row(line, room)
+    for line in wrapped(safe(words), room + 1, indent).split("\n"):
+        yield from wrap_row(line.rstrip(), room)

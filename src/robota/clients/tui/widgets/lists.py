@@ -11,11 +11,11 @@ from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.list_picker import ListPicker
 from robota.clients.tui.flows.queue_list import QueueList
 from robota.clients.tui.theme import Role, Theme, cut_columns
+from robota.clients.tui.widgets.frame import FRAME_ROWS, FrameEdges, framed, inner_width
 from robota.text.visible import single_line
 
 MAX_LABEL_WIDTH: Final = 40
 MAX_QUEUED_LENGTH: Final = 300
-ROWS_AROUND_OPTIONS: Final = 2
 
 
 def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str]:
@@ -37,16 +37,16 @@ def popup_rows(popup: CompletionPopup, theme: Theme, width: int) -> Iterator[str
 
 def picker_rows(picker: ListPicker, theme: Theme, width: int, room: int) -> Iterator[str]:
     """The title, the options that fit, and the keys."""
-    filtered = f"  [{picker.words}]" if picker.words else ""
-    yield theme.row([(picker.choice.title, Role.BOLD), (filtered, Role.ACTIVE)], width)
-    options = picker.options
-    if not options:
-        yield theme.row([("  No matches.", Role.DIM)], width)
-    rows = replace(picker.rows, height=min(picker.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
-    for index in rows.visible:
-        yield option_row(picker, index, theme, width)
-    if room > ROWS_AROUND_OPTIONS:
-        yield theme.row([("  Enter select   type to filter   Esc cancel", Role.DIM)], width)
+    filtered = ((picker.words, Role.ACTIVE),) if picker.words else ()
+    inside = inner_width(width)
+    title, *more = wrapped(picker.choice.title, inside, "").split("\n")
+    height = min(picker.rows.height, max(1, room - FRAME_ROWS - len(more)))
+    rows = [theme.row([(line, Role.BOLD)], inside) for line in more]
+    if not picker.options:
+        rows.append(theme.row([("  No matches.", Role.DIM)], inside))
+    rows += [option_row(picker, index, theme, inside) for index in replace(picker.rows, height=height).visible]
+    frame = FrameEdges(title=title, note=filtered, keys="Enter select   type to filter   Esc cancel")
+    yield from framed(rows, frame, theme, width) if room > FRAME_ROWS else rows[:room]
 
 
 def option_row(picker: ListPicker, index: int, theme: Theme, width: int) -> str:
@@ -59,36 +59,44 @@ def option_row(picker: ListPicker, index: int, theme: Theme, width: int) -> str:
 
 def queue_rows(waiting: QueueList, theme: Theme, width: int, room: int) -> Iterator[str]:
     """The queued messages, and the keys that change them."""
-    yield theme.row([("Queued messages", Role.BOLD)], width)
-    rows = replace(waiting.rows, height=min(waiting.rows.height, max(1, room - ROWS_AROUND_OPTIONS)))
-    for index in rows.visible:
-        entry, is_chosen = waiting.entries[index], index == rows.index
+    selected = replace(waiting.rows, height=min(waiting.rows.height, max(1, room - FRAME_ROWS)))
+    inside, rows = inner_width(width), []
+    for index in selected.visible:
+        entry, is_chosen = waiting.entries[index], index == selected.index
         text = single_line(f"!{entry.text}" if entry.is_command else entry.text, MAX_QUEUED_LENGTH)
         when = "" if entry.after_turn else "  (with the next request)"
-        pieces = [("> " if is_chosen else "  ", Role.ACTIVE), (text, Role.CHOSEN if is_chosen else Role.PLAIN)]
-        yield theme.row([*pieces, (when, Role.DIM)], width)
-    if room > ROWS_AROUND_OPTIONS:
-        keys = "  Enter edit  Backspace remove  Ctrl+S send with the next request  Esc close"
-        yield theme.row([(keys, Role.DIM)], width)
+        pieces = [(_mark(is_chosen, theme), Role.ACTIVE), (text, Role.CHOSEN if is_chosen else Role.PLAIN)]
+        rows.append(theme.row([*pieces, (when, Role.DIM)], inside))
+    keys = "Enter edit   Backspace remove   Ctrl+S send with the next request   Esc close"
+    frame = FrameEdges(title="Queued messages", keys=keys)
+    yield from framed(rows, frame, theme, width) if room > FRAME_ROWS else rows[:room]
 
 
 def confirm_rows(prompt: ConfirmPrompt, theme: Theme, width: int, *, takes_keys: bool = True) -> Iterator[str]:
     """The question and its two answers, which are shown only while keys are accepted."""
-    for number, line in enumerate(wrapped(f"? {prompt.question}", width, "  ").split("\n")):
-        sign, words = (line[:2], line[2:]) if number == 0 else ("", line)
-        yield theme.row([(sign, Role.WARNING), (words, Role.BOLD)], width)
-    if not takes_keys:
-        yield theme.row([("  …", Role.DIM)], width)
-        return
-    for index, (key, words) in enumerate((("y", prompt.yes), ("n", prompt.no))):
-        is_chosen = index == prompt.rows.index
-        pieces = [("> " if is_chosen else "  ", Role.ACTIVE), (f"{key} ", Role.ACTIVE)]
-        yield theme.row([*pieces, (words, Role.CHOSEN if is_chosen else Role.PLAIN)], width)
+    inside = inner_width(width)
+    title, *more = wrapped(prompt.question, inside + 1, "").split("\n")
+    rows = [theme.row([(line, Role.BOLD)], inside) for line in more]
+    if takes_keys:
+        for index, (key, words) in enumerate((("y", prompt.yes), ("n", prompt.no))):
+            is_chosen = index == prompt.rows.index
+            pieces = [(_mark(is_chosen, theme), Role.ACTIVE), (f"{key} ", Role.ACTIVE)]
+            rows.append(theme.row([*pieces, (words, Role.CHOSEN if is_chosen else Role.PLAIN)], inside))
+    else:
+        rows.append(theme.row([("…", Role.DIM)], inside))
+    frame = FrameEdges(
+        title=title, keys="y or n   Up/Down Enter select   Esc no", edge=Role.WARNING if takes_keys else Role.DIM
+    )
+    yield from framed(rows, frame, theme, width)
+
+
+def _mark(is_chosen: bool, theme: Theme) -> str:
+    return f"{theme.glyphs.focus} " if is_chosen else "  "
 
 
 def _labelled(label: str, detail: str, label_width: int, is_chosen: bool, theme: Theme, width: int) -> str:
     padded = label + " " * max(2, label_width - columns_of(label))
-    mark = "> " if is_chosen else "  "
+    mark = _mark(is_chosen, theme)
     role = Role.CHOSEN if is_chosen else Role.PLAIN
     gap = padded[len(label) :]
     return theme.row([(mark, Role.ACTIVE), (label, role), (gap, Role.PLAIN), (detail, Role.DIM)], width)

@@ -5,12 +5,12 @@ from typing import Final
 
 from robota.clients.terminal.width import columns_of, wrapped
 from robota.clients.tui.theme import Role, Theme, cut_columns
+from robota.clients.tui.workspace_paths import relative_call
 from robota.clients.view.model import RUNNING, LiveTool, ViewModel
 from robota.clients.view.transcript import retry_in_words
 from robota.protocol.asks.ask import CompletionAsk, ResumeAsk
 from robota.protocol.asks.kinds import APPROVAL_ASKS
-from robota.protocol.calls import SPEAKING
-from robota.protocol.events import BackgroundStatus
+from robota.protocol.calls import ENDED, SPEAKING, BackgroundStatus, BackgroundTask
 from robota.text.visible import single_line
 
 RUNNING_MARK: Final = "□"
@@ -21,21 +21,29 @@ TODO_ROWS: Final = 6
 QUEUE_ROWS: Final = 3
 BACKGROUND_ROWS: Final = 4
 BACKGROUND_ROLES: Final = {
+    BackgroundStatus.QUEUED: Role.DIM,
+    BackgroundStatus.WAITING_PERMISSION: Role.WARNING,
     BackgroundStatus.RUNNING: Role.ACTIVE,
     BackgroundStatus.COMPLETED: Role.SUCCESS,
     BackgroundStatus.FAILED: Role.ERROR,
     BackgroundStatus.CANCELLED: Role.WARNING,
 }
+WAITING: Final = {
+    BackgroundStatus.QUEUED: "waits for its turn",
+    BackgroundStatus.WAITING_PERMISSION: "waits for your answer",
+}
+UNREAD: Final = "unread"
 TOOLS_SHOWN: Final = 5
 TITLE_LENGTH: Final = 300
 END_SHOWN: Final = 30
-# Mark, role of the mark, role of the text. The text differs too: without colours the marks are the same.
+# The role of the box, and of the text.
 TODO_LOOKS: Final = {
-    "completed": (ENDED_MARK, Role.SUCCESS, Role.DIM),
-    "in_progress": (RUNNING_MARK, Role.ACTIVE, Role.BOLD),
+    "completed": (Role.SUCCESS, Role.DIM),
+    "in_progress": (Role.ACTIVE, Role.BOLD),
 }
+TO_BACKGROUND: Final = "Ctrl+B lets it go on in the background"
 RETRIES: Final = "Enter retries now"
-PENDING_LOOK: Final = (RUNNING_MARK, Role.DIM, Role.PLAIN)
+PENDING_LOOK: Final = (Role.DIM, Role.PLAIN)
 
 
 def live_rows(
@@ -62,22 +70,36 @@ def live_rows(
 
 
 def _background(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
-    """Background processes: running ones, completed ones until the user's next message, failed ones until dismissed."""
-    shown = [task for task in view.background if task.id not in view.seen_background]
+    """Background processes and agents: running ones, completed ones until the user's next message, failed ones until
+    dismissed. An agent that a call waits for is shown with the call."""
+    shown = [task for task in view.background if task.is_background and task.id not in view.seen_background]
     if not shown:
         return
     yield theme.row([("Background work", Role.DIM)], width)
     for task in shown[-BACKGROUND_ROWS:]:
-        mark = RUNNING_MARK if task.status is BackgroundStatus.RUNNING else ENDED_MARK
-        details = [task.preview] if task.preview else []
+        mark = ENDED_MARK if task.status in ENDED else RUNNING_MARK
+        doing = agent_action(view, task)
+        details = [doing or task.preview] if doing or task.preview else []
         if task.signal is not None:
             details.insert(0, f"ended by {task.signal}")
         elif task.exit_code:
             details.insert(0, f"exit code {task.exit_code}")
+        if task.limit is not None:
+            details.insert(0, task.limit)
+        if task.is_unread:
+            details.insert(0, UNREAD)
         pieces = [(f"  {mark} ", BACKGROUND_ROLES[task.status]), (task.command, Role.PLAIN)]
         yield theme.row([*pieces, ("".join(f"  {each}" for each in details), Role.DIM)], width)
     if len(shown) > BACKGROUND_ROWS:
         yield theme.row([(f"  ... +{len(shown) - BACKGROUND_ROWS} more: /background", Role.DIM)], width)
+
+
+def agent_action(view: ViewModel, agent: BackgroundTask) -> str:
+    """What an agent does now, in a few words; empty if it has ended, or is thinking."""
+    if agent.status in WAITING:
+        return WAITING[agent.status]
+    other = view.others.get(agent.task_id or "")
+    return "" if other is None else single_line(other.action, TITLE_LENGTH)
 
 
 def _is_over(view: ViewModel) -> bool:
@@ -94,12 +116,18 @@ def _calls(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
         for tool in view.tools.values()
         if tool.status == RUNNING and tool.purpose not in SPEAKING and tool.call_id != asked
     ]
+    workspace = "" if view.session is None else view.session.cwd
     for tool in running[-TOOLS_SHOWN:]:
-        title = shortened(title_of(tool), width - MARK_WIDTH)
+        title = shortened(title_of(relative_call(tool, workspace)), width - MARK_WIDTH)
         yield theme.row([(f"{RUNNING_MARK} ", Role.ACTIVE), (title, Role.BOLD)], width)
         lines = [line for line in tool.output.replace("\r", "\n").split("\n") if line.strip()]
         for line in lines[-OUTPUT_ROWS:]:
             yield theme.row([(f"    {line}", Role.DIM)], width)
+        for agent in view.background:
+            if agent.call_id == tool.call_id and (doing := agent_action(view, agent)):
+                yield theme.row([(f"    {doing}", Role.DIM)], width)
+        if ask is not None and ask.message.ask == "command_output" and ask.message.call_id == tool.call_id:
+            yield theme.row([(f"    {TO_BACKGROUND}", Role.DIM)], width)
     for call in list(view.writing.values())[-TOOLS_SHOWN:]:
         what = single_line(call.first_arg or "", TITLE_LENGTH)
         # A call has a title only when it is complete; until then, show the name of its tool.
@@ -131,5 +159,6 @@ def _todos(view: ViewModel, theme: Theme, width: int) -> Iterator[str]:
     done = sum(todo.status == "completed" for todo in view.todos)
     yield theme.row([(f"Plan ({done} of {len(view.todos)} done)", Role.DIM)], width)
     for todo in view.todos[first : first + TODO_ROWS]:
-        mark, mark_role, text_role = TODO_LOOKS.get(todo.status, PENDING_LOOK)
+        mark = theme.glyphs.done if todo.status == "completed" else theme.glyphs.open
+        mark_role, text_role = TODO_LOOKS.get(todo.status, PENDING_LOOK)
         yield theme.row([(f"  {mark} ", mark_role), (single_line(todo.content, TITLE_LENGTH), text_role)], width)

@@ -1,4 +1,4 @@
-"""The verb `audit`: a one-page report for whoever is responsible for an agent."""
+"""The verb `audit`: a one-page report for those responsible for an agent."""
 
 import os
 from collections.abc import Sequence
@@ -7,11 +7,12 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from robota.app.intents import place_of_intents
+from robota.app.intents import intent_directories
 from robota.commands.sessions.searching import since_ms
 from robota.commands.sessions.selection import noted_end, own_directory, stored_sessions
-from robota.commands.verb import USAGE, Answer, Family, Option, RawOutput, Verb, always, told
+from robota.commands.verb import USAGE, Answer, Family, RawOutput, ReadingVerb, always, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import ChangingOption, Option
 from robota.config.errors import ConfigError
 from robota.intents.intent_files import open_plain
 from robota.intents.trace_file import TRACE, noted_newest
@@ -35,7 +36,7 @@ class AuditProject(msgspec.Struct, frozen=True, kw_only=True):
 
     since: Annotated[str | None, Option("only what happened since then: 7d, 12h, 2026-10-31", "TIME")] = None
     format: Annotated[Literal["markdown", "html"], Option("default: markdown")] = "markdown"
-    output: Annotated[str | None, Option("write the page to a file", "FILE", ("-o",))] = None
+    output: Annotated[str | None, ChangingOption("write the page to a file", "FILE", ("-o",))] = None
     force: Annotated[bool, Option("overwrite an existing file")] = False
     all: Annotated[bool, Option("include the sessions of all projects on this machine")] = False
 
@@ -57,7 +58,7 @@ FAMILY: Final = Family(
     name="audit",
     about="Report what agents were asked to do, who approved what, what was sent out, and whether the logs are intact.",
     description="report what agents did here, who approved it, what was sent out",
-    main=Verb("audit", "report what agents did here, who approved it, what was sent out", AuditProject, _report),
+    main=ReadingVerb("audit", "report what agents did here, who approved it, what was sent out", AuditProject, _report),
     explain=always(USAGE),
 )
 
@@ -104,7 +105,7 @@ def _session(session: CataloguedSession, noted: ChainHead | None, since: int) ->
 
 
 def _trace(root: Path, user: Path | None) -> Soundness | None:
-    place = place_of_intents(root)
+    place = intent_directories(root)
     root = root if place is None else place.home
     try:
         with os.fdopen(open_plain(root, TRACE), "rb") as file:

@@ -11,8 +11,9 @@ import msgspec
 from robota.app.rewinding.bisect import Bisection, ForbiddenTest, bisect
 from robota.app.rewinding.checkpoints import checkpoint_store
 from robota.commands.sessions.selection import session_with_checkpoints, session_workspace
-from robota.commands.verb import Answer, Failure, Family, Option, Positional, ShellVerb, VerbFailed, told
+from robota.commands.verb import Answer, Failure, Family, ShellVerb, VerbFailed, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.paths import user_directory
 from robota.engine.rewind.bisect import SearchResult, Trial, WorkspaceState
 from robota.log.chain.growth import LogPosition, records_since
@@ -56,7 +57,7 @@ async def bisect_session(host: VerbHost, args: BisectSession) -> Answer:
     log, index = directory / LOG_NAME, rewind_index_path(user_directory(host.env), directory)
     with host.progress("reading the log", log) as progress:
         history = read_rewind_history(log, index, progress=progress)
-    bisection = Bisection(workspace=workspace, command=args.test, timeout_s=args.timeout, tell=_tell)
+    bisection = Bisection(workspace=workspace, command=args.test, timeout_s=args.timeout, tell=_print_trial)
     try:
         result = await bisect(bisection, history, host.env)
     except asyncio.CancelledError as stopped:
@@ -87,7 +88,7 @@ FAMILY: Final = Family(
 )
 
 
-def _tell(state: WorkspaceState, trial: Trial | None) -> None:
+def _print_trial(state: WorkspaceState, trial: Trial | None) -> None:
     if trial is None:
         sys.stderr.write(f"testing the files {_when(state)} ... ")
     else:
@@ -136,8 +137,8 @@ def _call_lines(call: CallAccount) -> Iterator[str]:
     rule = f" (rule {call.rule})" if call.rule else ""
     yield f"policy    {call.decision or 'unknown'}: {single_line(call.reason or '', MAX_TEXT)}{rule}"
     if call.answer is not None:
-        said = f": {single_line(call.answer_text, MAX_TEXT)}" if call.answer_text else ""
-        yield f"approval  {ANSWERS.get(call.answer, call.answer)} by the user{said}"
+        answer = f": {single_line(call.answer_text, MAX_TEXT)}" if call.answer_text else ""
+        yield f"approval  {ANSWERS.get(call.answer, call.answer)} by the user{answer}"
 
 
 def _why_nothing(result: SearchResult) -> str:

@@ -12,19 +12,9 @@ import msgspec
 
 from robota.app.replaying import replay_session
 from robota.commands.sessions.selection import named_or_newest_session, noted_end
-from robota.commands.verb import (
-    CONFIGURATION,
-    DONE,
-    Answer,
-    Failure,
-    Family,
-    Option,
-    Positional,
-    ShellVerb,
-    VerbFailed,
-    told,
-)
+from robota.commands.verb import CONFIGURATION, DONE, Answer, Failure, Family, ShellVerb, VerbFailed, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.launch_options import LaunchOptions
 from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.verify import verify
@@ -33,6 +23,8 @@ from robota.log.record import RecordFlaw
 from robota.proof.replay.comparison import Divergence
 from robota.proof.replay.recording import NotReplayable
 from robota.proof.replay.replaying import ReplayOptions, ReplayReport
+from robota.secrets.named_values import secret_variables
+from robota.secrets.redaction import Redactor
 from robota.text.visible import single_line, visible
 from robota.workspace.checkpoints.private_git import CheckpointError
 
@@ -72,7 +64,7 @@ async def _replay(host: VerbHost, args: ReplaySession) -> Answer:
             live_model=live if args.model == "live" else None,
         )
         try:
-            report = _with_change(await replay_session(replay, host.env), changed)
+            report = _redacted(_with_change(await replay_session(replay, host.env), changed), host.env)
         except asyncio.CancelledError as stopped:
             raise VerbFailed("stopped. Nothing was changed.", NOT_RUN) from stopped
     for note in report.notes if not host.wants_all else ():
@@ -89,6 +81,27 @@ async def _replay(host: VerbHost, args: ReplaySession) -> Answer:
     }
     exit_code = NOT_RUN if report.not_compared is not None else DONE if is_identical else DIVERGED
     return msgspec.structs.replace(told(_summary(report), data), exit_code=exit_code)
+
+
+def _redacted(report: ReplayReport, env: Mapping[str, str]) -> ReplayReport:
+    """The report without secrets, also those in names of files and in what was not recorded."""
+    redactor = Redactor(secret_variables(env))
+
+    def redacted(text: str) -> str:
+        return redactor(text.encode(errors="surrogateescape")).decode(errors="surrogateescape")
+
+    divergence = report.divergence
+    return msgspec.structs.replace(
+        report,
+        notes=tuple(map(redacted, report.notes)),
+        divergence=divergence
+        and msgspec.structs.replace(
+            divergence,
+            where=redacted(divergence.where),
+            recorded=redacted(divergence.recorded),
+            replayed=redacted(divergence.replayed),
+        ),
+    )
 
 
 def _explain(error: Exception) -> Failure:
@@ -133,7 +146,6 @@ def _recorded(host: VerbHost, named: str | None) -> Iterator[tuple[Path, bool]]:
 def _unpacked(host: VerbHost, path: Path, root: Path) -> Path:
     from robota.log.transfer.draft import DraftSession
     from robota.log.transfer.unbundle import read_manifest, take_in
-    from robota.secrets.redaction import Redactor
 
     manifest = read_manifest(path)
     with DraftSession(root, root / "home", "report", Redactor()) as draft:

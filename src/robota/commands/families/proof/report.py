@@ -6,8 +6,9 @@ import msgspec
 
 from robota.commands.sessions.exporting import own_cover, write_export
 from robota.commands.sessions.selection import named_or_newest_session, refuse_existing
-from robota.commands.verb import CONFIGURATION, FAILED, Answer, Failure, Family, Option, Positional, Verb, told
+from robota.commands.verb import CONFIGURATION, FAILED, Answer, Failure, Family, Verb, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.errors import ConfigError
 from robota.log.errors import SessionNotFound
 from robota.log.transfer.part import PartWanted, part_of
@@ -30,7 +31,7 @@ def _report(host: VerbHost, args: ReportSession) -> Answer:
     session = named_or_newest_session(host, args.session)
     path = host.path(args.output or f"robota-report-{session.id}.zip")
     refuse_existing(host, path, force=args.force)
-    chosen = _part(args.turns, args.until_call)
+    chosen = _part_wanted(args.turns, args.until_call)
     part = None if chosen.is_all else part_of(session.directory, chosen)
     left_out = write_export(path, "bundle", session, own_cover(session, host.env, args.cover), part)
     if left_out:
@@ -43,7 +44,7 @@ def _report(host: VerbHost, args: ReportSession) -> Answer:
     return told("\n".join(lines), {"id": session.id, "path": str(path.absolute()), "leftOut": left_out})
 
 
-def _part(turns: str | None, until_call: str | None) -> PartWanted:
+def _part_wanted(turns: str | None, until_call: str | None) -> PartWanted:
     if turns is None:
         return PartWanted(until_call=until_call)
     first, dash, last = turns.partition("-")

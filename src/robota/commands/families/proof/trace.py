@@ -8,19 +8,10 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from robota.app.intents import place_of_intents, trace_killed_sessions
-from robota.commands.verb import (
-    Answer,
-    Failure,
-    Family,
-    NoArguments,
-    Option,
-    Positional,
-    RawOutput,
-    Verb,
-    told,
-)
+from robota.app.intents import intent_directories, trace_killed_sessions
+from robota.commands.verb import Answer, Failure, Family, NoArguments, RawOutput, ReadingVerb, Verb, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.config.paths import user_directory
 from robota.intents.trace_export import exported
 from robota.intents.trace_file import TRACE, noted_newest, trace_lines
@@ -106,7 +97,7 @@ def _records_of(lines: Iterable[bytes], parents: Sequence[str], names: Collectio
 
 def _lines(host: VerbHost) -> Iterable[bytes]:
     """The trace, with what killed sessions changed. Raises `TraceMissing` or `OSError`."""
-    trace_killed_sessions(place_of_intents(host.root), host.env)
+    trace_killed_sessions(intent_directories(host.root), host.env)
     home = _home(host)
     if os.path.lexists(home / TRACE):
         return trace_lines(home)
@@ -118,7 +109,7 @@ def _lines(host: VerbHost) -> Iterable[bytes]:
 def _home(host: VerbHost) -> Path:
     """The directory with the trace of the workspace."""
     has_own = (host.root / TRACE).is_symlink() or (host.root / TRACE).exists()
-    place = None if has_own else place_of_intents(host.root)
+    place = None if has_own else intent_directories(host.root)
     return host.root if place is None else place.home
 
 
@@ -137,9 +128,11 @@ FAMILY: Final = Family(
     problems=(TraceMissing, OSError, GitError),
     explain=_explain,
     verbs=(
-        Verb("verify", "report edited, dropped, moved or truncated records; exit code 1 if any", NoArguments, _verify),
-        Verb("head", "print the hash of the whole trace, for a commit trailer", NoArguments, _head),
-        Verb("export", "print Agent Trace 0.1.0 records, one per line", ExportTrace, _export),
+        ReadingVerb(
+            "verify", "report edited, dropped, moved or truncated records; exit code 1 if any", NoArguments, _verify
+        ),
+        ReadingVerb("head", "print the hash of the whole trace, for a commit trailer", NoArguments, _head),
+        ReadingVerb("export", "print Agent Trace 0.1.0 records, one per line", ExportTrace, _export),
         Verb("note", f"store the records of a commit as a git note (refs/notes/{NOTES})", NoteCommit, _note),
     ),
 )

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from robota.app.intents import place_of_intents, trace_killed_sessions
+from robota.app.intents import intent_directories, trace_killed_sessions
 from robota.app.proof import origins_of_lines
-from robota.commands.verb import Answer, Failure, Family, Option, Positional, Verb, VerbFailed, told
+from robota.commands.verb import Answer, Failure, Family, ReadingVerb, VerbFailed, told
 from robota.commands.verb_host import VerbHost
+from robota.config.arguments import Option, Positional
 from robota.log.store import PROJECT_DIRECTORY, SESSIONS
 from robota.proof.calls.call_story import Approver, CallStory
 from robota.proof.edits.line_origins import LineOrigin, stretches
@@ -42,7 +43,7 @@ class Explain(msgspec.Struct, frozen=True, kw_only=True):
 async def _explain_lines(host: VerbHost, args: Explain) -> Answer:
     """Which call wrote each line, its prompt, and who approved it."""
     root = _project(host.root)
-    await asyncio.to_thread(trace_killed_sessions, place_of_intents(root), host.env)
+    await asyncio.to_thread(trace_killed_sessions, intent_directories(root), host.env)
     path, first, last = _range(args.lines, host.cwd, root)
     data = await _content(root, path, args.commit, host.env)
     texts = lines_of(data)
@@ -64,7 +65,7 @@ FAMILY: Final = Family(
     name="why",
     about="Show which tool call wrote a line, the prompt and approval behind it, and what it cost.",
     description="show which prompt, call and approval produced a line",
-    main=Verb("why", "show which prompt, call and approval produced a line", Explain, _explain_lines),
+    main=ReadingVerb("why", "show which prompt, call and approval produced a line", Explain, _explain_lines),
     explain=_explain,
 )
 
@@ -187,8 +188,8 @@ def _allowed(story: CallStory) -> str:
     match story.approver:
         case Approver.PERSON:
             looked = "" if story.looked_ms is None else f", after {story.looked_ms / 1000:.1f} s"
-            said = f", saying: {single_line(story.answer_text, MAX_TEXT)}" if story.answer_text else ""
-            return f"by the user{looked}{said}"
+            answer = f", saying: {single_line(story.answer_text, MAX_TEXT)}" if story.answer_text else ""
+            return f"by the user{looked}{answer}"
         case Approver.RULE:
             return f"by the rule {single_line(story.rule)}"
         case Approver.HOOK:

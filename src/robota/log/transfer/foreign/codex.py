@@ -141,5 +141,5 @@ def _text(item: dict[str, Any]) -> str:
 
 
 def _images(item: dict[str, Any]) -> tuple[ImageBlock, ...]:
-    found = (DATA_URL.fullmatch(text_in(part, "image_url")) for part in blocks_of(item.get("content")))
-    return tuple(ImageBlock(source=ImageSource(media_type=each[1], data=each[2])) for each in found if each)
+    urls = (DATA_URL.fullmatch(text_in(part, "image_url")) for part in blocks_of(item.get("content")))
+    return tuple(ImageBlock(source=ImageSource(media_type=each[1], data=each[2])) for each in urls if each)

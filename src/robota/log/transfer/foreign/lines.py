@@ -40,16 +40,16 @@ class ForeignLines:
 
 def text_in(value: dict[str, Any], *names: str) -> str:
     """The text under a chain of names; empty if there is none."""
-    found: Any = value
+    inner: Any = value
     for name in names:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, str) else ""
+        inner = inner.get(name) if isinstance(inner, dict) else None
+    return inner if isinstance(inner, str) else ""
 
 
 def object_in(value: dict[str, Any], name: str) -> dict[str, Any]:
     """The object under a name; empty if there is none."""
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}
+    inner = value.get(name)
+    return inner if isinstance(inner, dict) else {}
 
 
 def time_ms(value: dict[str, Any]) -> int:

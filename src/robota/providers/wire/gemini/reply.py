@@ -123,25 +123,25 @@ class _GeminiParser:
                 self._thoughts = None
                 batch.text(part.text)
             if part.thought_signature:
-                self._keep(batch, last=part.thought_signature, length=len(part.text or ""))
+                self._add_signatures(batch, last=part.thought_signature, length=len(part.text or ""))
 
     def _think(self, text: str, signature: str | None, batch: ChunkBatch) -> None:
         if self._thoughts is None:
             # Emitted first, so that these thoughts are not attributed to the signature of earlier ones.
-            self._keep(batch)
+            self._add_signatures(batch)
         batch.thinking(text)
         if signature:
-            self._keep(batch, own=signature)
+            self._add_signatures(batch, own=signature)
 
     def _call(self, call: _FunctionCall, signature: str | None, batch: ChunkBatch) -> None:
         if signature:
-            self._keep(batch, next=signature)
+            self._add_signatures(batch, next=signature)
         self._thoughts = None
         batch.add(CallStartChunk(self._calls, call.id or "", call.name or ""))
         batch.add(CallArgumentsChunk(self._calls, msgspec.json.encode(call.args or {}).decode()))
         self._calls += 1
 
-    def _keep(self, batch: ChunkBatch, **signatures: Any) -> None:
+    def _add_signatures(self, batch: ChunkBatch, **signatures: Any) -> None:
         self._thoughts = msgspec.structs.replace(self._thoughts or Signatures(), **signatures)
         batch.add(ThinkingChunk("", sealed(self._thoughts)))
 

@@ -65,12 +65,12 @@ def _resolved(schema: Schema, root: Schema) -> tuple[dict[str, Any], frozenset[s
             references.add(reference)
             parts.append(_pointed_at(reference, root))
         for part in parts:
-            resolved = _joined(resolved, _object(part))
+            resolved = _merged(resolved, _object(part))
         resolved = _without_null(resolved)
     return resolved, frozenset(references)
 
 
-def _joined(first: Schema, second: Schema) -> dict[str, Any]:
+def _merged(first: Schema, second: Schema) -> dict[str, Any]:
     """The two schemas merged; the first wins on conflicts."""
     joined = {**second, **first}
     if "properties" in joined:

@@ -31,7 +31,7 @@ def sealed(signatures: Signatures) -> str:
 
 
 def signatures_of(block: ThinkingBlock) -> Signatures:
-    """What is kept in a block; nothing if another server wrote it."""
+    """The signature kept in a block; nothing if another server wrote it."""
     try:
         return msgspec.convert(opened(OWNER, block.signature) or {}, Signatures)
     except msgspec.ValidationError:

@@ -17,6 +17,7 @@ from robota.workspace.files.path_status import mode_of
 from robota.workspace.sandbox.home.configuration_files import FileCopy, copied_configuration
 from robota.workspace.sandbox.home.credential_places import IN_A_HOME, IN_A_TOOL, NAMED_BY_VARIABLES, TELLING_NAMES
 from robota.workspace.sandbox.home.git_configuration import find_git_configuration
+from robota.workspace.sandbox.home.mounted_twice import other_paths_of
 from robota.workspace.sandbox.home.programs_on_path import (
     base_of_venv,
     installation,
@@ -110,7 +111,8 @@ def find_home_access(
     homes = tuple(dict.fromkeys(Path(os.path.realpath(each)) for each in (home, _home_of_account()) if each))
     if not homes:
         return HomeAccess(hidden=tuple(secrets))
-    areas = _outermost([area for area in _possible_areas(homes, env) if _can_be_hidden(area, root)])
+    possible = [*_possible_areas(homes, env)]
+    areas = _outermost([area for area in (*possible, *other_paths_of(possible)) if _can_be_hidden(area, root)])
     credentials = [*secrets, *_credentials(root, homes, env)]
     search = _Search(areas, root, credentials)
     for each in homes:

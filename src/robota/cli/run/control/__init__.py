@@ -1,0 +1,1 @@
+"""Sessions for programs that speak the control protocol of Claude's SDKs."""

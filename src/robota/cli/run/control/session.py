@@ -1,0 +1,138 @@
+"""Run a session for a program that drives it with Claude's control protocol, over standard streams."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from robota.app.session import OpenSession
+from robota.cli.command_line import CommandLine
+from robota.cli.run.control.flags import ClaudeFlags
+from robota.cli.run.control.introduction import introduced, introduction_in
+from robota.cli.run.tool_names import shown_as_in_claude_code
+from robota.clients.control.client import ControlClient, ControlOptions
+from robota.clients.control.connection import ControlConnection
+from robota.clients.control.requests import ControlRequests, welcome
+from robota.clients.headless.output import Output, OutputLost
+from robota.clients.terminal.signals import signals_to
+from robota.commands.session_commands import with_commands
+from robota.config.launch_options import Additions, PromptAuthor
+from robota.hooks.claude_format import arguments_from_hooks
+from robota.protocol.connection.lines import LineProblem
+from robota.protocol.slash_commands import SessionWanted
+from robota.serving.standard_streams import standard_input
+from robota.transport.lines import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from robota.clients.control.permission import ReadInput
+    from robota.clients.headless.options import CheckAnswer
+    from robota.serving.handing_over import HandedOver
+
+    Client = Callable[[OpenSession], Awaitable[int | SessionWanted]]
+
+STDOUT_CLOSED = 141
+
+
+class RunSession(Protocol):
+    """Opens the session of a command line and runs a client in it."""
+
+    async def __call__(
+        self, arguments: CommandLine, client: "Client", *, attended: bool, client_after_switch: "Client"
+    ) -> "int | HandedOver": ...
+
+
+async def control_session(
+    arguments: CommandLine, flags: ClaudeFlags, run_session: RunSession, warn: Callable[[str], None]
+) -> "int | HandedOver":
+    """Serve the program until it sends nothing more; returns the exit code."""
+    for notice in flags.notices:
+        warn(notice)
+    output = Output(sys.stdout.buffer)
+    connection = ControlConnection(_lines(await standard_input()), output)
+    following = asyncio.create_task(connection.follow())
+    await connection.until_begun()
+    introduction = introduction_in(connection.initialize)
+    servers = tuple(dict.fromkeys((*flags.sdk_servers, *introduction.sdk_mcp_servers)))
+    arguments = introduced(arguments, introduction)
+    asks = flags.asks_program and not flags.never_asks
+    last: ControlClient | None = None
+
+    async def client(opened: OpenSession) -> int | SessionWanted:
+        nonlocal last
+        session = with_commands(opened, os.environ)
+        options = ControlOptions(
+            show_call=shown_as_in_claude_code(opened),
+            read_input=_input_reader(opened),
+            commands=lambda: session.commands,
+            asks_program=asks,
+            include_partial_messages=arguments.include_partial_messages,
+            replays_prompts=flags.replays_prompts,
+            check=_check(arguments),
+        )
+        last = control = ControlClient(session, connection, output, options, last)
+        requests = ControlRequests(control, session, servers)
+        connection.begin(requests.handle, welcome(session.commands, opened.options.model, None))
+        with signals_to(lambda number: control.stop()):
+            return await control.run()
+
+    try:
+        additions = await _additions(connection, servers, introduction.hooks, warn)
+        launch = msgspec.structs.replace(
+            _restricted(arguments, flags), additions=additions, prompt_author=PromptAuthor.ANYBODY
+        )
+        return await run_session(launch, client, attended=asks, client_after_switch=client)
+    except OutputLost:
+        return STDOUT_CLOSED
+    finally:
+        following.cancel()
+
+
+async def _additions(
+    connection: ControlConnection, servers: Sequence[str], hooks: Any, warn: Callable[[str], None]
+) -> Additions:
+    """The tools and hooks that live in the program."""
+    if not hooks and not servers:
+        return Additions()
+    from robota.cli.run.control.program_parts import program_hooks, program_tools
+
+    tools = await program_tools(connection, servers, warn)
+    return Additions(tools=tools, hook_rules=program_hooks(connection, hooks, warn))
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes | str]:
+    async for line in read_lines(reader):
+        yield line.message if isinstance(line, LineProblem) else line
+
+
+def _input_reader(opened: OpenSession) -> "ReadInput":
+    def read(name: str, given: dict[str, Any]) -> dict[str, Any]:
+        tool = next((each for each in opened.services.tools.all if each.name == name), None)
+        return given if tool is None else arguments_from_hooks(tool, given, opened.options.cwd)
+
+    return read
+
+
+def _check(arguments: CommandLine) -> "CheckAnswer | None":
+    if arguments.answer_schema is None:
+        return None
+    from robota.cli.run.answer_schema import AnswerSchema
+
+    return AnswerSchema(arguments.answer_schema).checked
+
+
+def _restricted(arguments: CommandLine, flags: ClaudeFlags) -> CommandLine:
+    """The command line, with every tool denied that the program does not offer."""
+    if flags.tools is None:
+        return arguments
+    from robota.contracts.tool import Effect
+    from robota.tools.registry import builtin_tools
+
+    working = [tool for tool in builtin_tools() if not tool.effects <= {Effect.TALK}]
+    others = [tool.label for tool in working if tool.label not in flags.tools and tool.name not in flags.tools]
+    denied = (*arguments.disallowed_tools, *dict.fromkeys(others))
+    return msgspec.structs.replace(arguments, disallowed_tools=denied)

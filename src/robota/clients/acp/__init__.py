@@ -1,0 +1,1 @@
+"""The Agent Client Protocol, version 1: an editor drives sessions over lines of JSON-RPC."""

@@ -1,0 +1,1 @@
+"""Verbs about sessions that run now: ps, inbox, stop."""

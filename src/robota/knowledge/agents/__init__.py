@@ -1,0 +1,1 @@
+"""Agents that can be started: their files, and those that are built in."""

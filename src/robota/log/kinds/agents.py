@@ -1,0 +1,33 @@
+"""The record of the agents that a task started."""
+
+from typing import ClassVar
+
+from robota.log.record import TaskPayload, record_kind
+from robota.protocol.wire import Value
+
+
+class AgentEntry(Value, frozen=True, kw_only=True):
+    """An agent, and the session in which its own log is.
+
+    `result` is kept only until the task has it (`is_delivered`): it is in the agent's log, too.
+    """
+
+    id: str
+    session_id: str
+    task_id: str
+    type: str
+    description: str
+    status: str
+    name: str = ""
+    is_background: bool = False
+    is_delivered: bool = False
+    result: str = ""
+
+
+@record_kind("agents")
+class AgentsRecord(TaskPayload, frozen=True, kw_only=True):
+    """All agents that a task has started."""
+
+    newest_applies: ClassVar[bool] = True
+
+    agents: tuple[AgentEntry, ...]

@@ -1,0 +1,1 @@
+"""Sessions for clients in other processes: over standard streams and sockets. Uses everything below `cli`."""
