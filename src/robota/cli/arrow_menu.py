@@ -2,18 +2,25 @@
 
 import os
 import re
+import select
 import sys
 import termios
-import tty
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
+
+from robota.cli.guarded_terminal import steered
 
 KEY: Final = re.compile(r"\x1b\[[AB]|\x1bO[AB]|\x1b\[[0-9;]*[~A-Za-z]|\x1b|.", re.DOTALL)
 STEPS: Final = {"\x1b[A": -1, "\x1bOA": -1, "k": -1, "\x1b[B": 1, "\x1bOB": 1, "j": 1, "\t": 1}
 HINT: Final = "Up/Down or a number, then Enter"
 CHOSEN: Final = "\x1b[7m"
 RESET: Final = "\x1b[0m"
+UNFINISHED: Final = re.compile(rb"\x1b(?:\[[0-9;]*|O)?\Z")
+REST_OF_KEY_S: Final = 0.05
+# Places in the list that `termios.tcgetattr` returns.
+LOCAL_MODES: Final = 3
+CONTROL_CHARACTERS: Final = 6
 LEAVING: Final = ("\x03", "\x04", "\x1b")
 
 
@@ -52,11 +59,19 @@ def _moved(index: int, key: str, typed: str, count: int) -> int:
 def _draw(rows: Sequence[str], index: int, *, is_first: bool = False) -> None:
     up = "" if is_first else f"\x1b[{len(rows) + 1}A"
     lines = (f"{CHOSEN}{row}{RESET}" if place == index else row for place, row in enumerate(rows))
-    print(up + "".join(f"\r\x1b[K{line}\n" for line in (*lines, f"  ({HINT})")), end="", flush=True)
+    shown = "".join(f"\r\x1b[K{line}\n" for line in (*lines, f"  ({HINT})"))
+    print(up + shown, end="", flush=True, file=steered(sys.stdout))
 
 
 def _keys() -> Iterator[str]:
-    while data := os.read(sys.stdin.fileno(), 1024):
+    descriptor = sys.stdin.fileno()
+    while data := os.read(descriptor, 1024):
+        # Over a slow line the rest of an arrow key comes later than its Esc.
+        while UNFINISHED.search(data) and select.select([descriptor], [], [], REST_OF_KEY_S)[0]:
+            more = os.read(descriptor, 1024)
+            if not more:
+                break
+            data += more
         yield from KEY.findall(data.decode("utf-8", "replace"))
 
 
@@ -66,9 +81,10 @@ def _single_keys() -> Iterator[None]:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor)
         modes = termios.tcgetattr(descriptor)
-        modes[3] &= ~termios.ISIG  # Ctrl+C is a key here
+        modes[LOCAL_MODES] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)  # Ctrl+C is a key here
+        modes[CONTROL_CHARACTERS][termios.VMIN], modes[CONTROL_CHARACTERS][termios.VTIME] = 1, 0
+        # Unlike `tty.setcbreak`, this keeps the keys that were pressed as soon as the title could be read.
         termios.tcsetattr(descriptor, termios.TCSADRAIN, modes)
         yield
     finally:

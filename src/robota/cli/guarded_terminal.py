@@ -20,8 +20,13 @@ def guard_terminals() -> None:
             setattr(sys, name, GuardedTerminal(stream))
 
 
+def steered(stream: TextIO) -> TextIO:
+    """The terminal behind a stream, for what draws on it; other streams as they are."""
+    return stream.terminal if isinstance(stream, GuardedTerminal) else stream
+
+
 class GuardedTerminal:
-    """A stream of text in front of a terminal. Whoever really steers it writes to `terminal` instead."""
+    """A stream of text in front of a terminal."""
 
     def __init__(self, terminal: TextIO) -> None:
         self.terminal = terminal

@@ -10,6 +10,8 @@ from threading import current_thread, main_thread
 
 from robota.cli.arrow_menu import can_show_menu, chosen_in_menu
 from robota.cli.output import print_prose, prose_lines, terminal_width
+from robota.clients.terminal.width import cut_columns
+from robota.text.visible import printable_name
 
 WIDEST = 10_000
 
@@ -63,16 +65,12 @@ def choose(title: str, options: Sequence[str], *, names: Sequence[str] = (), def
 def _rows(options: Sequence[str], names: Sequence[str], width: int) -> Iterator[str]:
     """One row an option, so that what was said above stays on the screen; names need half a row each."""
     for number, option in enumerate(options, 1):
-        yield _cut_to_width(f"  {number:>2}  {option}", width)
+        yield cut_columns(f"  {number:>2}  {printable_name(option)}", width)
     half = -(-len(names) // 2)
     for place in range(half):
         pair = [each for each in (place, place + half) if each < len(names)]
-        cells = [f"  {len(options) + each + 1:>2}  {names[each]}" for each in pair]
-        yield _cut_to_width("".join(f"{cell:<{width // 2}}" for cell in cells).rstrip(), width)
-
-
-def _cut_to_width(row: str, width: int) -> str:
-    return row if len(row) <= width else row[: width - 1] + "…"
+        cells = [f"  {len(options) + each + 1:>2}  {printable_name(names[each])}" for each in pair]
+        yield cut_columns("".join(f"{cell:<{width // 2}}" for cell in cells).rstrip(), width)
 
 
 def _answer(read: Callable[[str], str], question: str, default: str | None) -> str:

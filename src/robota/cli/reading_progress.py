@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
+
+from robota.cli.guarded_terminal import steered
 
 AFTER_S: Final = 1.0
 MEGABYTE: Final = 1_000_000
@@ -25,8 +27,7 @@ class ReadingProgress:
         self._clock = clock
         self._from = clock() + after_s
         self._is_told = sys.stderr.isatty()
-        # The terminal itself: the one that commands print to takes no steering.
-        self._terminal: TextIO = getattr(sys.stderr, "terminal", sys.stderr)
+        self._terminal = steered(sys.stderr)
         self._told = ""
 
     def __call__(self, position: int, size: int | None = None) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from robota.clients.terminal.line import BOLD, DIM, Line
-from robota.clients.terminal.width import columns_of, wrapped
+from robota.clients.terminal.width import cut_columns, wrapped
 from robota.protocol.events import CondensePreview, ContextUpdate
 from robota.protocol.ledger import Fate, LedgerEntry, LedgerKind
 from robota.text.counted import counted
@@ -59,7 +59,7 @@ def ledger_lines(update: ContextUpdate, width: int | None = None, *, whole: bool
     for each in ledger_sums(update.entries):
         share = _share(each.tokens, update)
         yield Line(
-            _cut_to_width(f"  {SIGNS[each.kind][0]} {each.tokens:>9,}  {share}  {each.title}{each.count}", columns)
+            cut_columns(f"  {SIGNS[each.kind][0]} {each.tokens:>9,}  {share}  {each.title}{each.count}", columns - 1)
         )
     free = update.max_tokens - update.used_tokens
     if free > 0:
@@ -121,7 +121,9 @@ def _single_entries(update: ContextUpdate, columns: int, *, whole: bool) -> Iter
         sign, pinned = SIGNS[entry.kind][0], " (pinned)" if entry.is_pinned else ""
         undo = f" ({entry.reduction_id})" if entry.reduction_id else ""
         yield Line(
-            _cut_to_width(f"  {entry.turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}{pinned}{undo}", columns)
+            cut_columns(
+                f"  {entry.turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}{pinned}{undo}", columns - 1
+            )
         )
     if len(turns) > len(shown):
         yield Line(f"  ({len(turns) - len(shown)} more)", DIM)
@@ -154,15 +156,6 @@ def _share(tokens: int, update: ContextUpdate) -> str:
     return f"{100 * tokens / update.max_tokens:>5.1f} %" if update.max_tokens else ""
 
 
-def _cut_to_width(line: str, columns: int) -> str:
-    """Shorten a line to the width, so that a long name does not break the table."""
-    if columns_of(line) < columns:
-        return line
-    while line and columns_of(line) > columns - 2:
-        line = line[:-1]
-    return f"{line}…"
-
-
 def condense_preview_lines(preview: CondensePreview, width: int | None = None) -> Iterator[Line]:
     """What would be kept verbatim, summarised and removed, the largest of each first."""
     columns = width or USUAL_WIDTH
@@ -180,7 +173,7 @@ def _largest(entries: Sequence[LedgerEntry], columns: int) -> Iterator[Line]:
     for entry in sorted(entries, key=lambda entry: -entry.tokens)[:MAX_PREVIEWED]:
         turn = "" if entry.turn is None else str(entry.turn)
         sign = SIGNS[entry.kind][0]
-        yield Line(_cut_to_width(f"  {turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}", columns), DIM)
+        yield Line(cut_columns(f"  {turn:>4} {entry.tokens:>9,}  {sign} {visible(entry.title)}", columns - 1), DIM)
     if len(entries) > MAX_PREVIEWED:
         yield Line(f"       ({len(entries) - MAX_PREVIEWED} more)", DIM)
 

@@ -40,6 +40,19 @@ def columns_of(text: str) -> int:
     return sum(_columns_of_character(character) for character in text)
 
 
+def cut_columns(text: str, width: int) -> str:
+    """The text cut to this width in columns, with `…` at its end if it was cut."""
+    if columns_of(text) <= width:
+        return text
+    end, columns = 0, 1
+    for character in text:
+        columns += columns_of(character)
+        if columns > width:
+            break
+        end += 1
+    return f"{text[:end]}…" if width > 0 else ""
+
+
 def wrapped(text: str, width: int | None, indent: str) -> str:
     """Wrap the text between words, with further lines indented. Words that are too long for a line are kept whole."""
     if width is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 import msgspec
 from msgspec.structs import replace
 
-from robota.clients.terminal.width import columns_of
+from robota.clients.terminal.width import columns_of, cut_columns
 from robota.clients.tui.flows.entered_text import blocking_ask, is_shell_line
 from robota.clients.tui.flows.status_output import status_rows
 from robota.clients.tui.palettes import NO_COLOURS
@@ -19,7 +19,7 @@ from robota.clients.tui.state import (
     QueueDialog,
     ScreenState,
 )
-from robota.clients.tui.theme import Role, Theme, cut_columns, safe
+from robota.clients.tui.theme import Role, Theme, safe
 from robota.clients.tui.widgets.live_rows import RETRIES, live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts, status_row
 from robota.protocol.asks.ask import CompletionAsk

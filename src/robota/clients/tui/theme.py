@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from robota.clients.terminal.line import BOLD, DIM, GREEN, RED, Line
-from robota.clients.terminal.width import columns_of
+from robota.clients.terminal.width import columns_of, cut_columns
 from robota.clients.tui.colours import ColourDepth
 from robota.clients.tui.glyphs import SYMBOLS, Glyphs
 from robota.text.visible import visible, without_surrogates
@@ -134,16 +134,3 @@ def safe(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return visible(without_surrogates(text), TAB).expandtabs(TAB_WIDTH)
-
-
-def cut_columns(text: str, width: int) -> str:
-    """The text cut to this width in columns, with `…` at its end if it was cut."""
-    if columns_of(text) <= width:
-        return text
-    end, columns = 0, 1
-    for character in text:
-        columns += columns_of(character)
-        if columns > width:
-            break
-        end += 1
-    return f"{text[:end]}…" if width > 0 else ""

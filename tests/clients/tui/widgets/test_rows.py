@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.clients.terminal.width import columns_of
+from robota.clients.terminal.width import columns_of, cut_columns
 from robota.clients.tui.colours import ColourDepth
 from robota.clients.tui.flows.approval_keys import ApprovalCard, card_for, press
 from robota.clients.tui.flows.completion_popup import popup_for
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.live_view import what_enter_does
 from robota.clients.tui.palettes import theme_for
-from robota.clients.tui.theme import Palette, Role, Theme, cut_columns, safe
+from robota.clients.tui.theme import Palette, Role, Theme, safe
 from robota.clients.tui.widgets.approval_card import CardDrawing, card_layout, card_rows, short_command
 from robota.clients.tui.widgets.approval_subject import first_rows
 from robota.clients.tui.widgets.call_rows import call_rows

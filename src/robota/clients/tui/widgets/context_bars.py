@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from robota.clients.render.context_ledger import FREE, SIGNS, LedgerSum, headline, ledger_details, ledger_sums
-from robota.clients.terminal.width import columns_of
-from robota.clients.tui.theme import Piece, Role, Theme, cut_columns, safe
+from robota.clients.terminal.width import columns_of, cut_columns
+from robota.clients.tui.theme import Piece, Role, Theme, safe
 from robota.protocol.events import ContextUpdate
 from robota.protocol.ledger import LedgerKind
 

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from robota.clients.terminal.width import columns_of
+from robota.clients.terminal.width import columns_of, cut_columns
 from robota.clients.tui.painted_rows import plain
-from robota.clients.tui.theme import Piece, Role, Theme, cut_columns, safe
+from robota.clients.tui.theme import Piece, Role, Theme, safe
 
 # The columns that the frame takes from its rows: an edge and a space at each side.
 FRAME_COLUMNS: Final = 4

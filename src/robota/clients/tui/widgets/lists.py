@@ -5,12 +5,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from robota.clients.terminal.width import columns_of, wrapped
+from robota.clients.terminal.width import columns_of, cut_columns, wrapped
 from robota.clients.tui.flows.completion_popup import CompletionPopup
 from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
 from robota.clients.tui.flows.list_picker import ListPicker
 from robota.clients.tui.flows.queue_list import QueueList
-from robota.clients.tui.theme import Role, Theme, cut_columns
+from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.widgets.frame import FRAME_ROWS, FrameEdges, framed, inner_width
 from robota.text.visible import single_line
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from robota.clients.terminal.width import columns_of, wrapped
-from robota.clients.tui.theme import Role, Theme, cut_columns
+from robota.clients.terminal.width import columns_of, cut_columns, wrapped
+from robota.clients.tui.theme import Role, Theme
 from robota.clients.tui.workspace_paths import relative_call
 from robota.clients.view.model import RUNNING, LiveTool, ViewModel
 from robota.clients.view.transcript import retry_in_words
