@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from robota.cli.guarded_terminal import steered
-
 KEY: Final = re.compile(r"\x1b\[[AB]|\x1bO[AB]|\x1b\[[0-9;]*[~A-Za-z]|\x1b|.", re.DOTALL)
 STEPS: Final = {"\x1b[A": -1, "\x1bOA": -1, "k": -1, "\x1b[B": 1, "\x1bOB": 1, "j": 1, "\t": 1}
 HINT: Final = "Up/Down or a number, then Enter"
@@ -57,6 +55,8 @@ def _moved(index: int, key: str, typed: str, count: int) -> int:
 
 
 def _draw(rows: Sequence[str], index: int, *, is_first: bool = False) -> None:
+    from robota.cli.guarded_terminal import steered
+
     up = "" if is_first else f"\x1b[{len(rows) + 1}A"
     lines = (f"{CHOSEN}{row}{RESET}" if place == index else row for place, row in enumerate(rows))
     shown = "".join(f"\r\x1b[K{line}\n" for line in (*lines, f"  ({HINT})"))

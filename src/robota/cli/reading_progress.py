@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from robota.cli.guarded_terminal import steered
-
 AFTER_S: Final = 1.0
 MEGABYTE: Final = 1_000_000
 
@@ -27,7 +25,6 @@ class ReadingProgress:
         self._clock = clock
         self._from = clock() + after_s
         self._is_told = sys.stderr.isatty()
-        self._terminal = steered(sys.stderr)
         self._told = ""
 
     def __call__(self, position: int, size: int | None = None) -> None:
@@ -40,15 +37,19 @@ class ReadingProgress:
         text = f"{self._what}: {position // MEGABYTE:,} of {self._size // MEGABYTE:,} MB (Ctrl+C to stop)"
         if text != self._told:
             self._told = text
-            self._terminal.write(f"\r{text}")
-            self._terminal.flush()
+            _draw(f"\r{text}")
 
     def end(self) -> None:
         """Leave nothing of it on the screen."""
         if self._told:
-            self._terminal.write("\r" + " " * len(self._told) + "\r")
-            self._terminal.flush()
+            _draw("\r" + " " * len(self._told) + "\r")
             self._told = ""
+
+
+def _draw(text: str) -> None:
+    from robota.cli.guarded_terminal import steered
+
+    print(text, end="", flush=True, file=steered(sys.stderr))
 
 
 @contextmanager
