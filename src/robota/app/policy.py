@@ -28,6 +28,7 @@ from robota.workspace.sandbox.session_sandbox import SessionSandbox
 if TYPE_CHECKING:
     from robota.workspace.entry_files.approved_entries import ApprovedEntries
     from robota.workspace.git.tracked_files import TrackedFiles
+    from robota.workspace.obeyed.linked_names import LinkedNames
     from robota.workspace.sandbox.home.added_directories import AddedDirectories
 
 # Deeper paths count as ignored, because every directory on the way has to be checked.
@@ -171,7 +172,21 @@ def _resolver(root: Path, env: Mapping[str, str]) -> PathResolver:
         real=os.path.realpath,
         matching=_files_matching,
         program=partial(find_program, environment=env, not_beneath=None),
+        linked=_linked_names(root),
     )
+
+
+def _linked_names(root: Path) -> Callable[[str], tuple[str, ...]]:
+    """Finds the names under which links lead to a place. Looked up with the first call that writes."""
+
+    @cache
+    def links() -> "LinkedNames":
+        from robota.workspace.git.tracked_files import TrackedFiles
+        from robota.workspace.obeyed.linked_names import LinkedNames
+
+        return LinkedNames(root, TrackedFiles(root).links)
+
+    return lambda place: links().names_of(place)
 
 
 # These wrappers import their modules with the first command that is judged.

@@ -94,7 +94,7 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
         runs = Effect.EXECUTE in subject.effects
         context = PolicyContext(
             mode=mode,
-            resolver=self.resolver,
+            resolver=msgspec.structs.replace(self.resolver, linked=cache(self.resolver.linked)),
             allow=self.rules.allow,
             ask=self.rules.ask,
             deny=(*rules_granted(denials, self.names), *self.rules.deny) if denials else self.rules.deny,
@@ -148,6 +148,19 @@ def decide(subject: Subject, context: PolicyContext) -> Verdict:
     if subject.touches.command is None:
         return first_verdict(CALL_STAGES, subject, context)
     return _decide_command(subject, subject.touches.command, context)
+
+
+def _under_all_names(subject: Subject, resolver: PathResolver) -> Subject:
+    """A call that writes, with the names under which links lead to what it writes: it changes those, too.
+
+    Only stages that speak against a call look at it in this way.
+    """
+    touches = subject.touches
+    if _only_reads(subject) or not touches.paths:
+        return subject
+    names = (name for path in touches.paths for name in resolver.names(path)[1:])
+    paths = tuple(dict.fromkeys((*touches.paths, *names)))
+    return msgspec.structs.replace(subject, touches=msgspec.structs.replace(touches, paths=paths))
 
 
 def _decide_command(subject: Subject, command: str, context: PolicyContext) -> Verdict:
@@ -206,6 +219,7 @@ def _by_host(subject: Subject) -> Verdict | None:
 
 
 def _by_deny_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
+    subject = _under_all_names(subject, context.resolver)
     for rule in context.deny:
         if possibly_matches(rule, subject, context.resolver):
             return deny(f"The deny rule {rule.text} forbids it.", rule.text)
@@ -213,6 +227,7 @@ def _by_deny_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
 
 
 def _by_ask_rules(subject: Subject, context: PolicyContext) -> Verdict | None:
+    subject = _under_all_names(subject, context.resolver)
     for rule in context.ask:
         if possibly_matches(rule, subject, context.resolver):
             return ask(f"The ask rule {rule.text} requires approval.", rule.text)
@@ -223,10 +238,11 @@ def _by_protected_paths(subject: Subject, context: PolicyContext) -> Verdict | N
     if context.mode is PermissionMode.BYPASS:
         return None
     is_protected = context.files.secret_pattern if _only_reads(subject) else protected_pattern
-    for path in subject.touches.paths:
+    for path in _under_all_names(subject, context.resolver).touches.paths:
         pattern = is_protected(context.resolver.inside(path) or path)
         if pattern is not None:
-            reason = f"{pattern} is protected: it can run code or contain secrets."
+            by_link = "" if path in subject.touches.paths else f", and the link {path} leads to this file"
+            reason = f"{pattern} is protected{by_link}: it can run code or contain secrets."
             return ask(reason, f"protected {pattern}")
         if not _only_reads(subject) and (verdict := asked_if_run_outside((path,), context)) is not None:
             return verdict

@@ -9,9 +9,7 @@ After a command, what could not be searched counts as obeyed: no limit lets anyt
 """
 
 import errno
-import fnmatch
 import os
-import re
 import stat
 import time
 from collections import Counter, deque
@@ -24,7 +22,7 @@ import msgspec
 from robota.workspace.files.confined_paths import DIRECTORY_FLAGS
 from robota.workspace.files.owner_rights import open_step_by_step
 from robota.workspace.files.package_directories import CACHES, OF_PACKAGES, VIRTUAL_ENVIRONMENT, holds_packages
-from robota.workspace.files.protected_names import PROTECTED_NAMES
+from robota.workspace.obeyed.names import has_obeyed_name, may_hold_obeyed
 
 GIT: Final = ".git"
 OWN_DIRECTORY: Final = ".robota"
@@ -36,12 +34,6 @@ HEAD, HOOKS = "HEAD", "hooks"
 OF_FILES: Final = frozenset({HEAD, VIRTUAL_ENVIRONMENT})
 # What makes a directory with such a file one of git, and what git runs or obeys there.
 OF_REPOSITORY: Final = frozenset({"config", "config.worktree", "commondir", HOOKS, "objects", "refs"})
-PATTERNS: Final = tuple(name.pattern.casefold() for name in PROTECTED_NAMES)
-NAMES: Final = frozenset(pattern for pattern in PATTERNS if "/" not in pattern and "*" not in pattern)
-GLOBS: Final = re.compile("|".join(fnmatch.translate(each) for each in PATTERNS if "/" not in each and "*" in each))
-# `.github/workflows`: the name of a directory, and a name in it.
-PAIRS: Final = re.compile("|".join(fnmatch.translate(each) for each in PATTERNS if each.count("/") == 1))
-
 # Kind and mode, size, modification and change time, inode.
 Stamp = tuple[int, int, int, int, int]
 
@@ -88,7 +80,7 @@ def survey(root: Path, since: Survey | None = None, limits: SurveyLimits | None 
         steering=search.steering,
         compiled=search.compiled,
         packages=tuple(sorted(search.packages)),
-        targets=tuple(search.targets),
+        targets=search.targets,
         unsearched=_outermost(search.unsearched),
         problem=search.problem,
     )
@@ -148,6 +140,17 @@ def _remove(root: str, path: str) -> bool:
     return True
 
 
+class _LinkedPlace(msgspec.Struct, frozen=True):
+    """Where a link leads to: to what is obeyed as a whole, or because the name of the link is that of its directory.
+
+    Without either, to a directory that is not searched for its own name.
+    """
+
+    place: str
+    is_obeyed: bool = False
+    name: str | None = None
+
+
 class _Search:
     def __init__(self, root: Path, since: Survey | None, limits: SurveyLimits) -> None:
         self._root = os.fspath(root)
@@ -157,21 +160,31 @@ class _Search:
         self.steering: dict[str, Stamp] = {}
         self.compiled: dict[str, Stamp] = {}
         self.packages: list[str] = []
-        self.targets: dict[str, None] = dict.fromkeys(() if since is None else since.targets)
-        # Directories that are not searched because of their names, and that a link gives another one.
-        self._renamed: dict[str, None] = {}
+        self._links: dict[_LinkedPlace, None] = {}
+        for target in () if since is None else since.targets:
+            self._links[_LinkedPlace(target, is_obeyed=True)] = None
         self.unsearched: list[str] = []
         self.problem = ""
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What links lead to that are obeyed."""
+        return tuple(link.place for link in self._links if link.is_obeyed)
+
     def run(self) -> None:
         self._look_through([("", False)])
-        seen: set[str] = set()
-        while new := [target for target in self.targets if target not in seen]:
-            seen.update(new)
-            self._look_through([(target, True) for target in new if self._is_directory_or_noted(target)])
-        while renamed := [directory for directory in self._renamed if directory not in seen]:
-            seen.update(renamed)
-            self._look_through([(directory, False) for directory in renamed])
+        followed: set[_LinkedPlace] = set()
+        while links := [link for link in self._links if link not in followed]:
+            followed.update(links)
+            for link in links:
+                self._look_through(self._directories_of(link))
+
+    def _directories_of(self, link: "_LinkedPlace") -> list[tuple[str, bool]]:
+        """The directories that must be searched because a link leads there."""
+        if link.name is not None:
+            return self._obeyed_in(link.place, link.name)
+        is_directory = not link.is_obeyed or self._is_directory_or_noted(link.place)
+        return [(link.place, link.is_obeyed)] if is_directory else []
 
     def _look_through(self, directories: Iterable[tuple[str, bool]]) -> None:
         # What is near the top comes first: it was there before, rather than what a command has piled up.
@@ -188,6 +201,14 @@ class _Search:
             except OSError as error:
                 self._leave_out(directory, f"not all of it can be read ({error.strerror})")
 
+    def _obeyed_in(self, directory: str, name: str) -> list[tuple[str, bool]]:
+        """Note what is obeyed in a directory because a link to it has this name; returns the directories of that."""
+        try:
+            return [each for each in self._look(directory, is_obeyed=False, name=name) if each[1]]
+        except OSError as error:
+            self._leave_out(directory, f"not all of it can be read ({error.strerror})")
+            return []
+
     def _problem_with(self, directory: str) -> str | None:
         """Why the search goes no further here; None if it does."""
         if self._left < 0 or time.monotonic() > self._end:
@@ -201,30 +222,32 @@ class _Search:
         if directory:
             self.unsearched.append(directory)
 
-    def _look(self, directory: str, is_obeyed: bool) -> list[tuple[str, bool]]:
+    def _look(self, directory: str, is_obeyed: bool, name: str | None = None) -> list[tuple[str, bool]]:
         """Note what is in a directory; returns the directories in it that must be searched too.
+
+        `name` is that of a link to it, if it is searched for that.
 
         It is searched also if a command closed it, or hid it behind a path that is too long. Before the command
         everything could be read, or it would not have run; so only what it did is undone.
         """
         try:
-            return self._look_into(os.open(f"{self._root}/{directory}", DIRECTORY_FLAGS), directory, is_obeyed)
+            opened = os.open(f"{self._root}/{directory}", DIRECTORY_FLAGS)
         except OSError as error:
             if self._since is None or error.errno not in (errno.EACCES, errno.ENAMETOOLONG):
                 raise
-        return self._look_into(open_step_by_step(self._root, directory), directory, is_obeyed)
-
-    def _look_into(self, opened: int, directory: str, is_obeyed: bool) -> list[tuple[str, bool]]:
+            opened = open_step_by_step(self._root, directory)
         try:
             with os.scandir(opened) as scanned:
                 entries = list(scanned)
             self._left -= len(entries) + 1
-            return self._noted(directory, is_obeyed, entries)
+            parent = directory.rpartition("/")[2] if name is None else name
+            return self._noted(directory, parent.casefold(), is_obeyed, entries)
         finally:
             os.close(opened)
 
-    def _noted(self, directory: str, is_obeyed: bool, entries: "Sequence[os.DirEntry[str]]") -> list[tuple[str, bool]]:
-        parent = directory.rpartition("/")[2].casefold()
+    def _noted(
+        self, directory: str, parent: str, is_obeyed: bool, entries: "Sequence[os.DirEntry[str]]"
+    ) -> list[tuple[str, bool]]:
         of_git = OF_REPOSITORY if any(entry.name == HEAD for entry in entries) else frozenset()
         deeper: list[tuple[str, bool]] = []
         for entry in entries:
@@ -232,7 +255,7 @@ class _Search:
             is_directory = entry.is_dir(follow_symlinks=False)
             if not directory and entry.name in (GIT, OWN_DIRECTORY):
                 continue
-            obeyed = is_obeyed or _is_obeyed(parent, entry.name.casefold()) or entry.name in OF_FILES | of_git
+            obeyed = is_obeyed or has_obeyed_name(parent, entry.name.casefold()) or entry.name in OF_FILES | of_git
             if is_directory and self._holds_packages(path, entry):
                 self.packages.append(path)
             elif entry.name == GIT or entry.name in OF_PACKAGES or (is_directory and entry.name in of_git - {HOOKS}):
@@ -254,11 +277,22 @@ class _Search:
         return holds_packages(f"{self._root}/{path}", entry.name)
 
     def _follow(self, link: str) -> None:
-        """Search the directory that a link leads to, if it is one that is left out for its name."""
+        """Search the directory that a link leads to, if it is left out for its name, or obeyed for that of the link."""
+        place = self._place_of(link)
+        if place is None or not os.path.isdir(f"{self._root}/{place}"):  # noqa: PTH112
+            return
+        if not GENERATED.isdisjoint(place.split("/")):
+            self._links[_LinkedPlace(place)] = None
+        if may_hold_obeyed(name := link.rpartition("/")[2].casefold()):
+            self._links[_LinkedPlace(place, name=name)] = None
+
+    def _place_of(self, link: str) -> str | None:
+        """Where a link leads to in the workspace; None if that is elsewhere, or read-only for commands anyway."""
         root, target = os.path.realpath(self._root), os.path.realpath(f"{self._root}/{link}")
-        place = target.removeprefix(f"{root}/")
-        if place != target and not GENERATED.isdisjoint(place.split("/")) and os.path.isdir(target):  # noqa: PTH112
-            self._renamed[place] = None
+        if target != root and not target.startswith(f"{root}/"):
+            return None
+        place = target[len(root) + 1 :]
+        return None if place.partition("/")[0] in (GIT, OWN_DIRECTORY) else place
 
     def _is_directory_or_noted(self, target: str) -> bool:
         """Whether the target of a link is a directory, which must be searched; a file is noted."""
@@ -271,24 +305,19 @@ class _Search:
         return stat.S_ISDIR(status.st_mode)
 
     def _note(self, path: str, entry: "os.DirEntry[str]") -> None:
-        self.steering[path] = _stamp(entry.stat(follow_symlinks=False))
-        if self._since is not None or not entry.is_symlink():
+        stamp = self.steering[path] = _stamp(entry.stat(follow_symlinks=False))
+        is_new = self._since is not None and self._since.steering.get(path) != stamp
+        if is_new or not entry.is_symlink() or not (place := self._place_of(path)):
             return
-        root, target = os.path.realpath(self._root), os.path.realpath(f"{self._root}/{path}")
-        if not target.startswith(f"{root}/"):
-            return
-        place = target.removeprefix(f"{root}/")
-        if entry.name in OF_PACKAGES:
+        if entry.name not in OF_PACKAGES:
+            self._links[_LinkedPlace(place, is_obeyed=True)] = None
+        elif self._since is None:
             self.packages.append(place)
-        elif place.partition("/")[0] not in (GIT, OWN_DIRECTORY):
-            self.targets[place] = None
+        elif place not in self._since.packages:  # another link on the way to it was changed
+            self.steering[place] = _stamp(Path(self._root, place).stat())
 
 
 def _stamp(status: os.stat_result) -> Stamp:
     is_directory = stat.S_ISDIR(status.st_mode)  # whose times change with every commit in it
     times = (0, 0, 0) if is_directory else (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return (status.st_mode, *times, status.st_ino)
-
-
-def _is_obeyed(parent: str, name: str) -> bool:
-    return name in NAMES or GLOBS.fullmatch(name) is not None or PAIRS.fullmatch(f"{parent}/{name}") is not None

@@ -56,6 +56,10 @@ def _anything(directory: str, pattern: str) -> tuple[str, ...]:
     return ("/",)
 
 
+def _no_other_names(path: str) -> tuple[str, ...]:
+    return ()
+
+
 def _found_nowhere(name: str) -> str | None:
     return None
 
@@ -65,7 +69,8 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
 
     `real` resolves the symlinks in an absolute path, and `matching` expands a shell pattern in a directory; policy
     itself never touches the disk. If an expansion is unknown, `matching` returns "/", which means that it could be
-    anything. `program` finds the file that commands run under a name, on their PATH.
+    anything. `program` finds the file that commands run under a name, on their PATH. `linked` takes a path relative to
+    the workspace and returns the names under which links lead there.
     """
 
     root: Path
@@ -73,6 +78,7 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
     real: Callable[[str], str] = _as_written
     matching: Callable[[str, str], tuple[str, ...]] = _anything
     program: Callable[[str], str | None] = _found_nowhere
+    linked: Callable[[str], tuple[str, ...]] = _no_other_names
 
     def locations(self, word: str, directory: str = ".") -> tuple[str, ...]:
         """The absolute paths that a word of a command could mean when the command runs in that directory."""
@@ -103,6 +109,11 @@ class PathResolver(msgspec.Struct, frozen=True, kw_only=True):
     def inside(self, path: str) -> str | None:
         """The path relative to the workspace; None if it is outside."""
         return path_inside(self.root, path)
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """The path relative to the workspace, and the names under which links lead there; none if it is outside."""
+        inside = self.inside(path)
+        return () if inside is None else (inside, *self.linked(inside))
 
     def absolute(self, path: str) -> str:
         """The absolute path that a path of a call is written as; no link is followed."""
@@ -374,6 +385,7 @@ def measured(resolver: PathResolver) -> MeasuredResolver:
         real=resolver.real,
         matching=matching,
         program=cache(resolver.program),
+        linked=cache(resolver.linked),
         work=work,
         known={},
     )

@@ -286,8 +286,8 @@ def _by_what_it_writes(part: CommandPart, context: PolicyContext) -> Verdict | N
     for target, location in locations:
         if context.resolver.inside(location) is None and not location.startswith(TEMPORARY):
             return deny(f"It writes to {target!r}, which is outside the workspace {str(context.resolver.root)!r}.")
-    paths_inside = (context.resolver.inside(location) for _, location in locations)
-    pattern = next((matched for path in paths_inside if path and (matched := protected_pattern(path))), None)
+    names = (name for _, location in locations for name in context.resolver.names(location))
+    pattern = next((matched for name in names if (matched := protected_pattern(name))), None)
     if pattern is None:
         return asked_if_run_outside([location for _, location in locations], context)
     reason = f"It writes to {pattern}, which is protected: it can run code or contain secrets."

@@ -5,6 +5,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from robota.config.trust.linked_worktree import proven_repository
 from robota.workspace.files.path_status import Presence, presence_of
 
@@ -15,6 +17,19 @@ BEFORE_FLAGS: Final = 60
 HAS_MORE_FLAGS: Final = 0x40
 LENGTH_OF_NAME: Final = 0xFFF
 FULL_NAMES: Final = frozenset({2, 3})
+# The last four bytes of the mode; the highest four bits of them say what it is.
+MODE_AT: Final = 26
+LINK: Final = 0xA
+
+
+class _Index(msgspec.Struct, frozen=True):
+    """The names of all tracked files, and of those that are links."""
+
+    names: tuple[str, ...]
+    links: tuple[str, ...]
+
+
+NO_INDEX: Final = _Index((), ())
 
 
 class TrackedFiles:
@@ -22,15 +37,23 @@ class TrackedFiles:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._read: tuple[tuple[int, ...], tuple[str, ...] | None] | None = None
+        self._read: tuple[tuple[int, ...], _Index | None] | None = None
 
     def names(self) -> tuple[str, ...] | None:
         """The tracked files relative to the workspace; None if that is unknown, empty without a repository."""
+        index = self._index()
+        return None if index is None else index.names
+
+    def links(self) -> tuple[str, ...]:
+        """Those that are links, as far as that is known."""
+        return (self._index() or NO_INDEX).links
+
+    def _index(self) -> _Index | None:
         try:
             git = self._git_directory()
-            return None if git is None else self._names(git / "index")
+            return None if git is None else self._index_in(git / "index")
         except FileNotFoundError:
-            return ()
+            return NO_INDEX
         except (OSError, ValueError):
             return None
 
@@ -59,14 +82,14 @@ class TrackedFiles:
             return None
         return Path(git.read_text(encoding="utf-8").removeprefix("gitdir:").strip())
 
-    def _names(self, index: Path) -> tuple[str, ...] | None:
+    def _index_in(self, index: Path) -> _Index | None:
         with os.fdopen(os.open(index, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
             status = os.fstat(stream.fileno())
             stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
             if self._read is None or self._read[0] != stamp:
                 if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
                     return None
-                self._read = (stamp, _names_in(stream.read()))
+                self._read = (stamp, _index_of(stream.read()))
         return self._read[1]
 
 
@@ -92,10 +115,10 @@ def _times_and_size(index: bytes, name: bytes) -> tuple[int, int, int] | None:
     return None
 
 
-def _names_in(index: bytes) -> tuple[str, ...] | None:
+def _index_of(index: bytes) -> _Index | None:
     if index[:4] != b"DIRC" or int.from_bytes(index[4:8], "big") not in FULL_NAMES:
         return None
-    names = []
+    names, links = [], []
     offset = HEADER
     for _ in range(int.from_bytes(index[8:HEADER], "big")):
         start = offset + BEFORE_FLAGS + (4 if index[offset + BEFORE_FLAGS] & HAS_MORE_FLAGS else 2)
@@ -103,7 +126,9 @@ def _names_in(index: bytes) -> tuple[str, ...] | None:
         if end < 0:
             return None
         names.append(os.fsdecode(index[start:end]))
+        if index[offset + MODE_AT] >> 4 == LINK:
+            links.append(names[-1])
         # Padded with at least one zero byte to a multiple of eight.
         offset += (end - offset) // 8 * 8 + 8
     # With a split index, some of the names are in another file.
-    return None if b"link" in index[offset : offset + 4] else tuple(names)
+    return None if b"link" in index[offset : offset + 4] else _Index(tuple(names), tuple(links))

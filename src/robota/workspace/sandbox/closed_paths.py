@@ -1,7 +1,8 @@
 """Find the existing files and directories of a workspace that make other programs run something: closed to commands.
 
-These are repositories with the target of their `.git`, and files that steer other programs, at any depth. In
-directories that tools generate only repositories count. What could not be searched is closed as a whole.
+These are repositories with the target of their `.git`, and files that steer other programs, at any depth, with what
+links of such a name lead to. In directories that tools generate only repositories count. What could not be searched is
+closed as a whole.
 """
 
 import errno
@@ -66,6 +67,8 @@ def find_closed_paths(root: Path, limits: SearchLimits | None = None) -> ClosedP
         notes.append(f"{search.limit}, so {_names_and_verb(search.unsearched, root)} read-only for commands")
     paths = {*search.found, *search.unsearched}
     fitted = fit_into(paths, root, limits.mounts)
+    if root in paths:
+        return ClosedPaths(unprotectable="a link whose name other programs obey leads to all of it")
     if root in fitted:
         return ClosedPaths(unprotectable=f"there are more than {limits.mounts} places to protect in it")
     if joined := fitted - paths:
@@ -121,7 +124,8 @@ class _Search:
 
     def run(self) -> None:
         """Search until the end or a limit."""
-        self.found.update(dict.fromkeys(path for name in PROTECTED_PATHS if really_exists(path := self._root / name)))
+        for name in PROTECTED_PATHS:
+            self._add_target(str(self._root / name))
         waiting, generated = [str(self._root)], list[str]()
         while waiting or generated:
             directory, is_generated = (waiting.pop(), False) if waiting else (generated.pop(), True)
@@ -158,10 +162,21 @@ class _Search:
         deeper: list[os.DirEntry[str]] = []
         for entry in entries:
             if not is_generated and _steers(entry):
-                self.found[Path(entry.path)] = None
+                self._add_target(entry.path)
             elif entry.is_dir(follow_symlinks=False) and entry.name != GIT:
                 deeper.append(entry)
         return deeper
+
+    def _add_target(self, path: str) -> None:
+        """Add what is at a path. Nothing can be mounted on a link, so its target is added if that is in the workspace.
+
+        A link to a directory around it would close everything in that.
+        """
+        target = Path(os.path.realpath(path))
+        if target.is_relative_to(self._real_root) and really_exists(target):
+            place = target.relative_to(self._real_root)
+            if GIT not in place.parts:  # closed as a whole
+                self.found[self._root / place] = None
 
     def _note_unreadable(self, directory: str, error: OSError) -> None:
         """Its owner could make it readable again, so it is closed, unless it is gone."""
@@ -187,7 +202,7 @@ def _steers(entry: "os.DirEntry[str]") -> bool:
         is_named = PROTECTED_GLOBS.fullmatch(name) is not None
     else:
         return False
-    return is_named and not entry.is_symlink() and not is_placeholder(Path(entry.path))
+    return is_named and not is_placeholder(Path(entry.path))
 
 
 def _is_also(entry: "os.DirEntry[str]", name: str) -> bool:
