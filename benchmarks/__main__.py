@@ -14,6 +14,7 @@ from benchmarks.intents import intents
 from benchmarks.knowledge import knowledge
 from benchmarks.measurement import Measurement, table, write_json
 from benchmarks.opening import opening
+from benchmarks.page import page
 from benchmarks.proof import proof
 from benchmarks.questions import questions
 from benchmarks.sandbox import sandbox
@@ -48,6 +49,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "intents": intents,
     "proof": proof,
     "windows": windows,
+    "page": page,
 }
 
 

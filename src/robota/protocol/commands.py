@@ -190,13 +190,17 @@ class GoBack(ClientCommand, frozen=True, kw_only=True):
 
 class RewindTo(GoBack, frozen=True, kw_only=True, tag="rewind"):
     """Rewind to before a prompt, by its number, or to before a call. With `only`, just these files and directories are
-    restored, and the conversation stays.
+    restored, and the conversation stays; without a number and a call, to before the first change of the session.
+
+    `hunks` are single changes of the one file in `only`, by their position in the diff from then to now. The rest of
+    the file stays as it is.
     """
 
     number: int | None = None
     call_id: str | None = None
     scope: RewindScope = RewindScope.BOTH
     only: tuple[str, ...] = ()
+    hunks: tuple[int, ...] = ()
 
 
 class UndoRewind(GoBack, frozen=True, kw_only=True, tag="rewindUndo"):

@@ -11,6 +11,8 @@ from robota.protocol.views import DiffHunk, DiffLine, DiffView
 HUNK: Final = r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@"
 KINDS: Final = {"+": "add", "-": "remove", " ": "context", "": "context"}
 MARKS: Final = {"context": " ", "add": "+", "remove": "-"}
+ESCAPE: Final = re.compile(rb"\\([0-3][0-7]{2}|.)")
+ESCAPED: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 NOWHERE: Final = "/dev/null"
 # In a row, the line before the changes of each file if there are several.
 PART: Final = "*** "
@@ -27,7 +29,12 @@ class ReadFile(msgspec.Struct):
 
 def files_in(diff: str) -> tuple[DiffView, ...]:
     """The files of a diff, each with its hunks; one that is binary, or only got another name or mode, has none."""
-    return tuple(_views(diff.split("\n")))
+    return tuple(map(_view, _read(diff.split("\n"))))
+
+
+def paths_in(diff: str) -> tuple[str, ...]:
+    """The path of each file of a diff of git, as it is."""
+    return tuple(file.path for file in _read(diff.split("\n")))
 
 
 def unified(hunk: DiffHunk) -> str:
@@ -56,7 +63,7 @@ def parts_in(diff: str) -> list[tuple[str, tuple[DiffHunk, ...]]]:
     return [(head, tuple(hunks)) for head, hunks in parts]
 
 
-def _views(lines: list[str]) -> Iterator[DiffView]:
+def _read(lines: list[str]) -> Iterator[ReadFile]:
     file: ReadFile | None = None
     at = 0
     while at < len(lines):
@@ -64,8 +71,8 @@ def _views(lines: list[str]) -> Iterator[DiffView]:
         at += 1
         if line.startswith("diff --git "):
             if file is not None:
-                yield _view(file)
-            file = ReadFile(path=_named(line.rpartition(" b/")[2]), hunks=[])
+                yield file
+            file = ReadFile(path=_named(line.rpartition(' "' if line.endswith('"') else " b/")[2]), hunks=[])
         elif file is None:
             continue
         elif (hunk := re.match(HUNK, line)) is not None:
@@ -74,7 +81,7 @@ def _views(lines: list[str]) -> Iterator[DiffView]:
         else:
             _take_head(file, line)
     if file is not None:
-        yield _view(file)
+        yield file
 
 
 def _take_head(file: ReadFile, line: str) -> None:
@@ -82,7 +89,7 @@ def _take_head(file: ReadFile, line: str) -> None:
     if line.startswith("new file"):
         file.is_new = True
     elif line.startswith("+++ ") and line[4:] != NOWHERE:
-        file.path = _named(line[4:].removeprefix("b/"))
+        file.path = _named(line[4:])
     elif line.startswith("deleted file"):
         file.note = " (deleted)"
     elif line.startswith("rename from "):
@@ -121,8 +128,17 @@ def _hunk(head: re.Match[str], lines: list[str], at: int) -> tuple[DiffHunk, int
 
 
 def _named(path: str) -> str:
-    """A path as git writes it: with quotes and escapes around odd characters, which are left as they are."""
-    return path.removesuffix("\t").removeprefix('"').removeprefix("b/").removesuffix('"')
+    """A path as git writes it: in quotes, with escapes, if there are odd characters in it."""
+    path = path.removesuffix("\t")
+    if path.endswith('"'):
+        path = ESCAPE.sub(_unescaped, path.removeprefix('"')[:-1].encode()).decode("utf-8", "replace")
+    return path.removeprefix("b/")
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    """The byte that an escape stands for."""
+    word = escape[1]
+    return bytes((int(word, 8),)) if len(word) == 3 else ESCAPED.get(word, word)
 
 
 def _view(file: ReadFile) -> DiffView:

@@ -6,9 +6,10 @@ from robota.protocol.wire import OpenValue, Value
 
 
 class TextView(OpenValue, frozen=True, kw_only=True, tag="text", tag_field="kind"):
-    """Plain text."""
+    """Plain text, or Markdown, which a client may show as it is."""
 
     text: str
+    is_markdown: bool = False
 
 
 class DiffLine(Value, frozen=True, kw_only=True):

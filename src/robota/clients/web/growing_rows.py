@@ -6,8 +6,8 @@ import msgspec
 
 from robota.clients.web.markdown_html import GrowingMarkdown
 from robota.clients.web.page_data import PageRow, ProseGrew, TextGrew
-from robota.clients.web.page_rows import MAX_PROSE, PROSE
-from robota.clients.web.page_views import TEXT_END
+from robota.clients.web.page_rows import PROSE
+from robota.clients.web.page_views import MAX_PROSE, TEXT_END
 from robota.text.visible import visible
 
 

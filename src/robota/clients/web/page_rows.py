@@ -8,7 +8,7 @@ import msgspec
 from robota.clients.view.model import LiveTool, OpenAsk
 from robota.clients.web.markdown_html import blocks_of
 from robota.clients.web.page_data import PageCall, PageRow
-from robota.clients.web.page_views import MAX_TEXT, ask_data, shortened, view_data
+from robota.clients.web.page_views import MAX_PROSE, MAX_TEXT, ask_data, shortened, view_data
 from robota.protocol.asks.buttons import controls_at
 from robota.protocol.asks.seed import ask_of
 from robota.protocol.calls import PastCall
@@ -31,8 +31,6 @@ KINDS: Final = {
     "rooignore_error": "error",
     "condense_context_error": "error",
 }
-# Longer prose is shown as it is: the time for Markdown that somebody contrived grows with the square of its length.
-MAX_PROSE: Final = 40_000
 PROSE: Final = frozenset({"answer", "thought"})
 # What a browser may draw: bitmaps, which contain no scripts.
 IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+")

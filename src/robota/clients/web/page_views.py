@@ -8,13 +8,15 @@ import msgspec
 from robota.clients.web.code_html import file_lines_html
 from robota.clients.web.markdown_html import blocks_of
 from robota.protocol.asks.ask import ApprovalAsk, Ask, PlanAsk
-from robota.protocol.unified_diff import files_in
+from robota.protocol.unified_diff import files_in, paths_in
 from robota.protocol.views import DiffHunk, DiffsView, DiffView, TerminalView, TextView, View
 from robota.text.visible import visible
 
 # The rest of a longer text can be fetched by itself.
 MAX_TEXT: Final = 100_000
 TEXT_END: Final = 20_000
+# Longer prose is shown as it is: the time for Markdown that somebody contrived grows with the square of its length.
+MAX_PROSE: Final = 40_000
 # Of all diffs of a view; what comes after them is counted.
 MAX_DIFF_LINES: Final = 4_000
 
@@ -35,6 +37,8 @@ def view_data(view: View) -> dict[str, Any]:
                 files.append(_diff(file, left))
                 left = max(0, left - sum(len(hunk.lines) for hunk in file.hunks))
             return {"kind": "diffs", "files": files}
+        case TextView(is_markdown=True) if len(view.text) <= MAX_PROSE:
+            return {"kind": "prose", "blocks": blocks_of(view.text)}
         case TerminalView() | TextView():
             data: dict[str, Any] = seen(view)
             for name in ("text", "output", "command"):
@@ -67,7 +71,10 @@ def ask_data(asked: Ask) -> dict[str, Any]:
 
 def unified_diff_data(diff: str) -> dict[str, Any]:
     """A unified diff as a view of all its files."""
-    return view_data(DiffsView(files=files_in(diff)))
+    data = view_data(DiffsView(files=files_in(diff)))
+    for file, name in zip(data["files"], paths_in(diff), strict=True):
+        file["name"] = name  # as a request names it
+    return data
 
 
 def shortened(text: str) -> str:

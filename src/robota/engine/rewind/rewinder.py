@@ -200,11 +200,13 @@ class Rewinder:
                 return self._way_off(RewindAction.REDO, history.redo[-1])
 
     def _way_to(self, order: RewindTo, points: Sequence[RewindPoint]) -> _Way:
+        if order.hunks and len(order.only) != 1:
+            raise RewindError("Single changes are taken back in one file: name it in `only`")
         target, to = _target(order, points)
         is_part = bool(order.only) or order.scope is RewindScope.FILES
         plan = None
         if target is not None and order.scope is not RewindScope.CONVERSATION:
-            plan = plan_restore(self._checkpoints(), target, order.only)
+            plan = plan_restore(self._checkpoints(), target, order.only, order.hunks)
             if order.only and not plan.changes and (missing := nowhere(self._checkpoints(), target, order.only)):
                 names = ", ".join(map(repr, missing))
                 raise RewindError(f"{names} is not in the workspace, and was not in it then")
@@ -254,6 +256,11 @@ def _seq(order: RewindTo, points: Sequence[RewindPoint]) -> int:
 
 def _target(order: RewindTo, points: Sequence[RewindPoint]) -> tuple[str | None, int]:
     """The checkpoint, and the record, that the order leads to."""
+    if order.only and order.number is None and order.call_id is None:
+        first = next((point for point in points if point.before is not None), None)
+        if first is None:
+            raise RewindError("Nothing was changed in this session yet")
+        return first.before, first.to
     if (order.number is None) == (order.call_id is None):
         raise RewindError("Say where to rewind to: a prompt number or a call id")
     if order.number is not None:

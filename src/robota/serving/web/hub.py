@@ -3,11 +3,11 @@
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Final
 
-from robota.clients.web.page_data import Change, Whole
+from robota.clients.web.page_data import Change, PanelChanged, SessionOver, Whole
 from robota.clients.web.page_feed import PageFeed
 from robota.protocol.codec import encode
 from robota.protocol.port import SessionWindow
@@ -20,6 +20,8 @@ REPLAYED: Final = 4_000
 REPLAYED_BYTES: Final = 8 * 1024 * 1024
 UNREAD_BYTES: Final = 8 * 1024 * 1024
 BEAT_S: Final = 10.0
+# The panels of which lists of sessions show something.
+LISTED: Final = frozenset({"session", "asks", "ended"})
 BEAT: Final = b'data: {"t":"beat"}\n\n'
 
 
@@ -69,11 +71,12 @@ class PageReader:
 class SessionHub:
     """Follows a session until it ends. Ids of events are `epoch:number`; another epoch means that nothing is kept."""
 
-    def __init__(self, window: SessionWindow) -> None:
+    def __init__(self, window: SessionWindow, on_listed: Callable[[], None]) -> None:
+        """`on_listed` is called when something happened that lists of sessions show."""
         self.window = window
+        self._on_listed = on_listed
         self.feed = PageFeed()
         self.readers: set[PageReader] = set()
-        self.changed = asyncio.Event()  # whether something happened that lists of sessions show
         self._epoch = secrets.token_hex(6)
         self._number = 0
         self._kept: deque[tuple[int, bytes]] = deque()
@@ -123,13 +126,11 @@ class SessionHub:
                 self._is_ready.set()
                 if self.feed.has_grown and self._growing is None:
                     self._growing = asyncio.get_running_loop().call_later(GROWN_EVERY_S, self._tell_grown)
-                self.changed.set()
         finally:
             if self._growing is not None:
                 self._growing.cancel()
             self._tell(self.feed.over())
             self._is_ready.set()
-            self.changed.set()
             for reader in self.readers:
                 reader.end()
 
@@ -149,6 +150,8 @@ class SessionHub:
 
     def _tell(self, change: Change) -> None:
         self._number += 1
+        if (isinstance(change, PanelChanged) and change.name in LISTED) or isinstance(change, Whole | SessionOver):
+            self._on_listed()
         if isinstance(change, Whole):  # what was before can no longer be continued
             self._kept.clear()
             self._kept_bytes = 0

@@ -15,6 +15,8 @@ from robota.version import VERSION
 
 # Sessions of other processes are looked at so often while a page shows the list; those of this one tell by themselves.
 LOOKED_AT_EVERY_S: Final = 3.0
+# The least pause between two looks, however much happens.
+LOOK_PAUSE_S: Final = 0.25
 BEATS_AFTER: Final = 3
 
 # What is done with a stored session: the verb, its id, a name.
@@ -71,6 +73,7 @@ class Overview:
                     self._newest = (self._newest[0] + 1, event)
                 if beats % BEATS_AFTER == 0:
                     self._looked.notify_all()
+            await asyncio.sleep(LOOK_PAUSE_S)
             try:
                 async with asyncio.timeout(LOOKED_AT_EVERY_S):
                     await self._again.wait()
@@ -84,8 +87,8 @@ class PagesHost:
     def __init__(self, port: HostPort, manage: Manage, about: dict[str, Any]) -> None:
         self.port = port
         self.manage = manage
-        self.hubs = Hubs(port)
         self.overview = Overview(port)
+        self.hubs = Hubs(port, self.overview.look_again)
         self._about = about
 
     def about(self) -> dict[str, Any]:

@@ -15,10 +15,20 @@ from starlette.types import ASGIApp
 from robota.clients.web.page_lists import asks_data, sessions_data
 from robota.clients.web.page_outcomes import receipt_data
 from robota.clients.web.site_files import PAGE, SITE
+from robota.config.settings.schema import Effort
 from robota.protocol.codec import decode_command
-from robota.protocol.commands import Accepted, Command, NewTask, OlderRowsRequest, Refused, ShowRewindDiff
+from robota.protocol.commands import (
+    Accepted,
+    Command,
+    ContextRequest,
+    NewTask,
+    OlderRowsRequest,
+    Refused,
+    ShowRewindDiff,
+)
 from robota.protocol.connection.known_session import SessionStart
 from robota.protocol.permission_mode import PermissionMode
+from robota.protocol.slash_commands import SessionWanted
 from robota.serving.web.devices import Access
 from robota.serving.web.event_stream import EventStream
 from robota.serving.web.guard import DEVICE, problem
@@ -28,7 +38,7 @@ from robota.serving.web.pages_host import PagesHost
 from robota.serving.web.request_body import BadRequest, body_of, reply, value_of
 
 # What a page that only shows a session may send.
-READING: Final = (OlderRowsRequest, ShowRewindDiff)
+READING: Final = (ContextRequest, OlderRowsRequest, ShowRewindDiff)
 READ_ONLY: Final = Refused(
     code="read_only", message="This page only shows the session; it cannot answer or change anything."
 )
@@ -46,6 +56,19 @@ class SessionRequested(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     model: str | None = None
     mode: str | None = None
     permission_mode: PermissionMode | None = None
+
+
+class Reopening(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to change in a session that is opened again."""
+
+    provider: str | None = None
+    model: str | None = None
+    effort: Effort | None = None
+    language: str | None = None
+
+    def of(self, session_id: str) -> SessionWanted:
+        """The same for one session."""
+        return SessionWanted(session_id=session_id, **msgspec.structs.asdict(self))
 
 
 class Managing(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +97,7 @@ class Routes:
             self._route(f"{one}/events", self._events),
             self._route(f"{one}/commands", self._command, "POST"),
             self._route(f"{one}/resume", self._resume, "POST"),
+            self._route(f"{one}/reopen", self._reopen, "POST"),
             self._route(f"{one}/close", self._close, "POST"),
             self._route(f"{one}/manage/{{verb}}", self._manage, "POST"),
             Route("/site/{name:path}", _site_file),
@@ -125,6 +149,12 @@ class Routes:
     async def _resume(self, request: Request) -> Response:
         hub = await self._host.hubs.resumed(_session_id(request))
         return reply(hub, 409) if isinstance(hub, Refused) else reply(Accepted(id=hub.window.hello.session_id))
+
+    async def _reopen(self, request: Request) -> Response:
+        wanted = await value_of(request, Reopening)
+        session_id = _session_id(request)
+        hub = await self._host.hubs.reopened(session_id, wanted.of(session_id))
+        return reply(hub, 409) if isinstance(hub, Refused) else reply(Accepted(id=session_id))
 
     async def _close(self, request: Request) -> Response:
         receipt = await self._host.close(_session_id(request))

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
+from robota.workspace.checkpoints.hunks import with_hunks_taken_back
 from robota.workspace.checkpoints.private_git import CheckpointError
 from robota.workspace.checkpoints.restore import apply_changes, are_as_before
 from robota.workspace.checkpoints.scan import NotCaptured
@@ -42,8 +43,13 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
         return sha256(repr(self.changes).encode("utf-8", "surrogateescape")).hexdigest()[:FINGERPRINT_LENGTH]
 
 
-def plan_restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) -> RestorePlan:
-    """Plan to restore the workspace, or only these files and directories. Nothing is changed yet."""
+def plan_restore(
+    store: CheckpointStore, target: str, only: Sequence[str] = (), hunks: Sequence[int] = ()
+) -> RestorePlan:
+    """Plan to restore the workspace, or only these files and directories, or only these changes of one file.
+
+    Nothing is changed yet.
+    """
     selection = [_inside(store, each) for each in only]
 
     def is_chosen(path: str) -> bool:
@@ -52,7 +58,10 @@ def plan_restore(store: CheckpointStore, target: str, only: Sequence[str] = ()) 
         )
 
     with store.opened() as opened:
-        return _plan(opened, opened.completed(target), is_chosen)
+        target = opened.completed(target)
+        if hunks:
+            target = with_hunks_taken_back(opened, target, selection, hunks)
+        return _plan(opened, target, is_chosen)
 
 
 def nowhere(store: CheckpointStore, target: str, paths: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ import msgspec
 from robota.app.intents import intent_directories
 from robota.commands.sessions.searching import since_ms
 from robota.commands.sessions.selection import noted_end, own_directory, stored_sessions
-from robota.commands.verb import USAGE, Answer, Family, RawOutput, ReadingVerb, always, told
+from robota.commands.verb import USAGE, Answer, Family, RawOutput, ReadingVerb, always, shown, told
 from robota.commands.verb_host import VerbHost
 from robota.config.arguments import ChangingOption, Option
 from robota.config.errors import ConfigError
@@ -28,6 +28,7 @@ from robota.proof.audit.audit import Audit, AuditedSession, Soundness
 from robota.proof.audit.page import page_of
 from robota.proof.audit.page_text import html_page_of, markdown_of
 from robota.proof.audit.session_account import account_of_session
+from robota.protocol.views import TextView
 from robota.text.visible import without_surrogates
 
 
@@ -50,7 +51,8 @@ def _report(host: VerbHost, args: AuditProject) -> Answer:
         _write(path, _page(audit, args.format), force=args.force)
         return told(f"The page was written to {path}.", audit, ok=audit.is_sound)
     text = "" if host.wants_all and host.opened is None else _page(audit, args.format)
-    answer = told(text.rstrip("\n"), audit, ok=audit.is_sound)
+    view = TextView(text=text.rstrip("\n"), is_markdown=args.format == "markdown")
+    answer = shown(view, audit, ok=audit.is_sound)
     return msgspec.structs.replace(answer, output=RawOutput([text.encode()]))
 
 

@@ -63,6 +63,7 @@ const path = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 export const sessions = {
   command: (id, command) => post(`${path(id)}/commands`, command),
   resume: (id) => post(`${path(id)}/resume`),
+  reopen: (id, wanted) => post(`${path(id)}/reopen`, wanted),
   close: (id) => post(`${path(id)}/close`),
   manage: (id, verb, name = "") => post(`${path(id)}/manage/${verb}`, { name }),
   start: (wanted) => post("/api/sessions", wanted),

@@ -1,13 +1,14 @@
 // What the agent asks now: an approval with everything that is needed to decide, or a question.
 
-import { ServerHtml, html, useEffect, useState } from "./ui.js";
+import { ServerHtml, html, useEffect, useRef, useState } from "./ui.js";
 import { View } from "./views.js";
 import { questionOf } from "./rows.js";
 import { T } from "./strings.js";
 
 const SCOPES = ["session", "project", "user"];
 
-export function AskCard({ row, more, isViewing, send, words, clearWords, fail }) {
+// `words` are what the user has written; with `setWords` the card has an input of its own for them.
+export function AskCard({ row, more, isViewing, send, words, setWords, clearWords, tell, hasKeys }) {
   const asked = row.asked ?? {};
   const hunks = asked.kind === "approval" && asked.choosableHunks > 1 ? asked.choosableHunks : 0;
   const [chosen, setChosen] = useState(() => new Set(Array.from({ length: hunks }, (_, index) => index)));
@@ -15,6 +16,7 @@ export function AskCard({ row, more, isViewing, send, words, clearWords, fail })
   const [offer, setOffer] = useState("");
   const [scope, setScope] = useState("session");
   const [isSent, setSent] = useState(false);
+  const input = useRef(document.getElementById("input"));
 
   const answer = async (value) => {
     setSent(true);
@@ -23,32 +25,32 @@ export function AskCard({ row, more, isViewing, send, words, clearWords, fail })
       clearWords();
     } catch (problem) {
       setSent(false);
-      fail(problem.code === "stale_ask" ? T.answeredElsewhere : problem.message);
+      tell(problem.code === "stale_ask" ? T.answeredElsewhere : problem.message);
     }
   };
   const approve = () => {
     if (edited !== null && edited !== asked.editable?.text) return answer({ kind: "approveEdited", edited });
     if (hunks && chosen.size < hunks) return answer({ kind: "approveHunks", hunks: [...chosen].sort((one, other) => one - other) });
     const grant = offer === "" ? {} : { grant: asked.verdict.suggestions[offer].rules, grantScope: scope };
-    return answer({ kind: "approve", text: words(), ...grant });
+    return answer({ kind: "approve", text: words.trim(), ...grant });
   };
   const press = (button) => {
     switch (button.action) {
       case "yesButtonClicked":
         return approve();
       case "noButtonClicked":
-        return answer({ kind: "reject", text: words() });
+        return answer({ kind: "reject", text: words.trim() });
       case "messageResponse":
-        return words() ? answer({ kind: "say", text: words() }) : document.getElementById("input")?.focus();
+        return words.trim() ? answer({ kind: "say", text: words.trim() }) : input.current?.focus();
       case "clearTask":
-        return send({ type: "clearTask" }).catch((problem) => fail(problem.message));
+        return send({ type: "clearTask" }).catch((problem) => tell(problem.message));
       default:
-        return send({ type: "terminalOperation", terminalOperation: button.action }).catch((problem) => fail(problem.message));
+        return send({ type: "terminalOperation", terminalOperation: button.action }).catch((problem) => tell(problem.message));
     }
   };
   const controls = row.controls ?? {};
   const isOff = !controls.areEnabled || isViewing || isSent || (hunks > 0 && chosen.size === 0);
-  useKeys(isOff ? [] : [["y", controls.primary], ["n", controls.secondary]], press, row.ask === "followup" ? asked.suggestions : null, (text) => !isViewing && answer({ kind: "say", text }));
+  useKeys(isOff || !hasKeys ? [] : [["y", controls.primary], ["n", controls.secondary]], press, hasKeys && row.ask === "followup" ? asked.suggestions : null, (text) => !isViewing && answer({ kind: "say", text }));
 
   const choose = (index) => setChosen((before) => {
     const after = new Set(before);
@@ -60,13 +62,15 @@ export function AskCard({ row, more, isViewing, send, words, clearWords, fail })
     <div class="ask-scroll">
       <header><strong>${label}</strong>${row.isBeside && html`<span class="chip">${T.beside}</span>`}${more > 0 && html`<span class="chip">${T.more(more)}</span>`}</header>
       <${Subject} ...${{ row, asked, chosen: hunks ? chosen : null, choose, edited, setEdited }} />
-      ${asked.kind === "approval" && html`<${Reasons} verdict=${asked.verdict ?? {}} />`}
-      ${asked.verdict?.suggestions?.length > 0 && !isViewing && html`<${Offers} ...${{ offers: asked.verdict.suggestions, offer, setOffer, scope, setScope }} />`}
     </div>
     ${row.ask === "followup" && html`<div class="chips">${(asked.suggestions ?? []).map((each, index) => html`<button type="button" class="suggestion" disabled=${isViewing || isSent || row.partial} onClick=${() => answer({ kind: "say", text: each.answer })}><kbd aria-hidden="true">${index + 1}</kbd>${each.answer}${each.mode && html` <span class="chip">${each.mode}</span>`}</button>`)}</div>`}
-    <div class="buttons">
+    ${setWords && !isViewing && !controls.isSendingDisabled && html`<form class="inline-form" onSubmit=${(event) => { event.preventDefault(); if (words.trim()) answer({ kind: "say", text: words.trim() }); }}><input ref=${input} aria-label=${asked.kind === "approval" ? T.placeholder.approval : T.placeholder.followup} placeholder=${asked.kind === "approval" ? T.placeholder.approval : T.placeholder.followup} value=${words} onInput=${(event) => setWords(event.target.value)} /></form>`}
+    ${!isViewing && (hunks > 0 || asked.editable || asked.verdict?.suggestions?.length > 0) && html`<div class="ask-extras">
       ${hunks > 0 && html`<span class="small muted">${T.hunks(chosen.size, hunks)}</span>`}
-      ${asked.editable && !isViewing && html`<button type="button" class="button quiet" onClick=${() => setEdited(edited === null ? asked.editable.text : null)}>${edited === null ? T.edit : T.keepOriginal}</button>`}
+      ${asked.editable && html`<button type="button" class="link small" onClick=${() => setEdited(edited === null ? asked.editable.text : null)}>${edited === null ? T.edit : T.keepOriginal}</button>`}
+      ${asked.verdict?.suggestions?.length > 0 && html`<${Offers} ...${{ offers: asked.verdict.suggestions, offer, setOffer, scope, setScope }} />`}
+    </div>`}
+    <div class="buttons">
       ${controls.secondary && html`<button type="button" class="button" disabled=${!controls.areEnabled || isViewing || isSent} onClick=${() => press(controls.secondary)}>${controls.secondary.text}</button>`}
       ${controls.primary && row.ask !== "followup" && html`<button type="button" class="button primary" disabled=${isOff} onClick=${() => press(controls.primary)}>${controls.primary.text}</button>`}
     </div>
@@ -75,21 +79,20 @@ export function AskCard({ row, more, isViewing, send, words, clearWords, fail })
 
 function Subject({ row, asked, chosen, choose, edited, setEdited }) {
   if (asked.kind === "approval") {
+    // A change is long, so what speaks for asking stands before it; a command is short.
+    const isChange = asked.view?.kind === "diff" || asked.view?.kind === "diffs";
     return html`${asked.view?.kind !== "terminal" && html`<p class="ask-title">${asked.title}</p>`}
+      ${isChange && html`<${Reasons} verdict=${asked.verdict ?? {}} />`}
       ${edited !== null
         ? html`<textarea class="editor" aria-label=${asked.editable.name} rows=${Math.min(16, edited.split("\n").length + 1)} value=${edited} onInput=${(event) => setEdited(event.target.value)} spellcheck="false"></textarea>`
-        : asked.view && html`<${View} view=${asked.view} chosen=${chosen} onChoose=${choose} />`}`;
+        : asked.view && html`<${View} view=${asked.view} chosen=${chosen} onChoose=${choose} />`}
+      ${!isChange && html`<${Reasons} verdict=${asked.verdict ?? {}} />`}`;
   }
   if (row.ask === "followup") {
     return html`${asked.server && html`<span class="chip">MCP ${asked.server}</span>`}${(asked.blocks ?? []).map((block) => html`<${ServerHtml} class="prose" html=${block} />`)}<p class="ask-title words">${questionOf(row)}</p>`;
   }
-  return html`<p class="ask-title words">${asked.message ?? LIMITS[asked.limit]?.(asked.count) ?? row.text ?? T.states[row.ask === "resume_task" ? "resumable" : "idle"]}</p>`;
+  return html`<p class="ask-title words">${asked.message ?? T.limits[asked.limit]?.(asked.count) ?? row.text ?? T.states[row.ask === "resume_task" ? "resumable" : "idle"]}</p>`;
 }
-
-const LIMITS = {
-  requests: (count) => `The limit of ${count} requests is reached. Go on for as many again?`,
-  cost: (count) => `The limit of ${count} US dollars is reached. Go on for as much again?`,
-};
 
 function Reasons({ verdict }) {
   const parts = verdict.parts ?? [];

@@ -23,12 +23,15 @@ export function commandFor(text, images, ask, state) {
   return { type: "newTask", text: words, images, ...shell };
 }
 
-export function Composer({ store, ask, state, isViewing, draft, setDraft, run, fail }) {
+export function Composer({ store, ask, state, isViewing, draft, setDraft, run, tell }) {
   const input = useRef(null);
   const picker = useRef(null);
   const [images, setImages] = useState([]);
-  const [popup, setPopup] = useState(null);
+  const [offered, setPopup] = useState(null);
+  const [isDropping, setDropping] = useState(false);
   const [isSending, setSending] = useState(false);
+  // Completions of a text that has changed since are none of this one.
+  const popup = offered?.text === draft ? offered : null;
   const isBusy = state === "running" || state === "streaming";
   const isOff = isViewing || Boolean(ask?.controls?.isSendingDisabled);
 
@@ -51,7 +54,7 @@ export function Composer({ store, ask, state, isViewing, draft, setDraft, run, f
     } catch (problem) {
       setDraft(sent.draft);
       setImages(sent.images);
-      fail(problem.message);
+      tell(problem.message);
     } finally {
       setSending(false);
       input.current?.focus();
@@ -63,7 +66,7 @@ export function Composer({ store, ask, state, isViewing, draft, setDraft, run, f
     try {
       const { completion } = await store.send({ type: "complete", text, caret: points, limit: 12 });
       if (input.current?.value !== text) return;
-      setPopup(completion?.candidates?.length ? { ...completion, at: 0 } : null);
+      setPopup(completion?.candidates?.length ? { ...completion, text, at: 0 } : null);
     } catch {
       setPopup(null);
     }
@@ -86,11 +89,11 @@ export function Composer({ store, ask, state, isViewing, draft, setDraft, run, f
       if (IMAGES.includes(file.type) && file.size <= MAX_IMAGE) {
         const url = await dataUrl(file);
         setImages((before) => [...before, url]);
-        if (store.panels.session && store.panels.session.seesImages === false) fail(T.imagesUnseen);
+        if (store.panels.session && store.panels.session.seesImages === false) tell(T.imagesUnseen);
       } else if (file.size <= MAX_TEXT_FILE && !file.type.startsWith("image/")) {
         const text = await file.text();
         setDraft((before) => `${before}${before && "\n"}${file.name}:\n\`\`\`\n${text}\n\`\`\`\n`);
-      } else fail(T.tooBig(file.name));
+      } else tell(T.tooBig(file.name));
     }
   };
   const onKeyDown = (event) => {
@@ -99,7 +102,7 @@ export function Composer({ store, ask, state, isViewing, draft, setDraft, run, f
       event.preventDefault();
       const count = popup.candidates.length;
       const step = event.key === "ArrowDown" ? 1 : count - 1;
-      return setPopup({ ...popup, at: (popup.at + step) % count });
+      return setPopup({ ...offered, at: (popup.at + step) % count });
     }
     if (popup && (event.key === "Tab" || (event.key === "Enter" && !isTyped(popup.candidates[popup.at])))) {
       event.preventDefault();
@@ -114,14 +117,32 @@ export function Composer({ store, ask, state, isViewing, draft, setDraft, run, f
       submit();
     }
   };
+  useEffect(() => {
+    if (isOff) return undefined;
+    const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+    const onDrag = (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      setDropping(event.type !== "dragleave" || event.relatedTarget !== null);
+    };
+    const onDrop = (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      setDropping(false);
+      addFiles([...event.dataTransfer.files]);
+    };
+    const listeners = [["dragenter", onDrag], ["dragover", onDrag], ["dragleave", onDrag], ["drop", onDrop]];
+    for (const [name, listener] of listeners) window.addEventListener(name, listener);
+    return () => listeners.forEach(([name, listener]) => window.removeEventListener(name, listener));
+  });
   const onPaste = (event) => {
     const files = [...event.clipboardData.files];
     if (!files.length) return;
     event.preventDefault();
     addFiles(files);
   };
-  return html`<form class="composer" onSubmit=${(event) => { event.preventDefault(); submit(); }}
-      onDragOver=${(event) => event.preventDefault()} onDrop=${(event) => { event.preventDefault(); addFiles([...event.dataTransfer.files]); }}>
+  return html`<form class=${isDropping ? "composer dropping" : "composer"} onSubmit=${(event) => { event.preventDefault(); submit(); }}>
+    ${isDropping && html`<p class="drop-here" aria-hidden="true">${T.dropHere}</p>`}
     ${popup && html`<ul class="popup" role="listbox" id="popup">${popup.candidates.map((each, index) => html`<li role="option" id=${`option-${index}`} aria-selected=${index === popup.at} onMouseDown=${(event) => { event.preventDefault(); take(each); }}><span>${each.label}</span><span class="muted small">${each.description}</span></li>`)}</ul>`}
     ${images.length > 0 && html`<div class="images">${images.map((source, index) => html`<span class="thumb"><img src=${source} alt="" /><${IconButton} icon="close" label=${T.dismiss} onClick=${() => setImages(images.filter((_, at) => at !== index))} /></span>`)}</div>`}
     <div class="composer-row">
@@ -131,7 +152,7 @@ export function Composer({ store, ask, state, isViewing, draft, setDraft, run, f
         role="combobox" aria-expanded=${Boolean(popup)} aria-controls="popup" aria-autocomplete="list" aria-activedescendant=${popup ? `option-${popup.at}` : undefined}
         onInput=${(event) => { setDraft(event.target.value); complete(event.target.value, event.target.selectionStart); }} onKeyDown=${onKeyDown} onPaste=${onPaste}></textarea>
       ${isBusy && !draft.trim()
-        ? html`<button type="button" class="round stop" aria-label=${T.stop} title=${`${T.stop} (Esc)`} disabled=${isViewing} onClick=${() => run({ type: "cancelTask" }).catch((problem) => fail(problem.message))}><${Icon} name="stop" /></button>`
+        ? html`<button type="button" class="round stop" aria-label=${T.stop} title=${`${T.stop} (Esc)`} disabled=${isViewing} onClick=${() => run({ type: "cancelTask" }).catch((problem) => tell(problem.message))}><${Icon} name="stop" /></button>`
         : html`<button type="submit" class="round" aria-label=${isBusy ? T.queueIt : T.send} title=${isBusy ? T.queueIt : T.send} disabled=${isOff || isSending || (!draft.trim() && !images.length)}><${Icon} name="send" /></button>`}
     </div>
   </form>`;

@@ -2,7 +2,7 @@
 
 import { Dialog, html, useEffect, useState } from "./ui.js";
 import { View } from "./views.js";
-import { Item } from "./rows.js";
+import { undoOf } from "./review.js";
 import { enterCode, get, knock, post, sessions } from "./api.js";
 import { T } from "./strings.js";
 import { THEMES, setTheme, themeNow } from "./theme.js";
@@ -10,7 +10,7 @@ import { askForNotifications, notifies, setNotifies } from "./notify.js";
 
 const MODES = ["default", "acceptEdits", "plan", "confined", "bypassPermissions"];
 
-export function NewSession({ cwd, directories, onClose, onStarted, fail }) {
+export function NewSession({ cwd, directories, onClose, onStarted, tell }) {
   const [wanted, setWanted] = useState({ cwd, text: "", permissionMode: "" });
   const [isSent, setSent] = useState(false);
   const set = (name) => (event) => setWanted({ ...wanted, [name]: event.target.value });
@@ -23,19 +23,19 @@ export function NewSession({ cwd, directories, onClose, onStarted, fail }) {
     } catch (problem) {
       setSent(false);
       if (problem.body?.sessionId) onStarted(problem.body.sessionId);
-      fail(problem.message);
+      tell(problem.message);
     }
   };
   return html`<${Dialog} title=${T.newSession} onClose=${onClose}><form class="form" onSubmit=${start}>
     <label>${T.firstTask}<textarea rows="4" autofocus value=${wanted.text} onInput=${set("text")}></textarea></label>
     <label>${T.directory}<input list="directories" required value=${wanted.cwd} onInput=${set("cwd")} /></label>
     <datalist id="directories">${directories.map((each) => html`<option value=${each} />`)}</datalist>
-    <label>${T.permissionMode}<select value=${wanted.permissionMode} onChange=${set("permissionMode")}><option value="">–</option>${MODES.map((mode) => html`<option value=${mode}>${T.modes[mode]}</option>`)}</select></label>
+    <label>${T.permissionMode}<select value=${wanted.permissionMode} onChange=${set("permissionMode")}><option value="">${T.defaultMode}</option>${MODES.map((mode) => html`<option value=${mode}>${T.modes[mode]}</option>`)}</select></label>
     <div class="buttons"><button type="submit" class="button primary" disabled=${isSent}>${T.start}</button></div>
   </form></${Dialog}>`;
 }
 
-export function Rewind({ store, onClose, setDraft, fail }) {
+export function Rewind({ store, onClose, setDraft, tell }) {
   const [points, setPoints] = useState(null);
   const [at, setAt] = useState(0);
   const [scope, setScope] = useState("both");
@@ -45,7 +45,7 @@ export function Rewind({ store, onClose, setDraft, fail }) {
       const live = (reply?.points ?? []).filter((point) => point.isLive !== false);
       setPoints(live);
       setAt(Math.max(0, live.length - 1));
-    }, (problem) => { fail(problem.message); onClose(); });
+    }, (problem) => { tell(problem.message); onClose(); });
   }, [store.id]);
   const point = points?.[at];
   useEffect(() => {
@@ -60,9 +60,9 @@ export function Rewind({ store, onClose, setDraft, fail }) {
       const result = await store.request({ type: "rewind", number: point.number, scope, state: preview.state });
       if (result?.draft) setDraft(result.draft);
       onClose();
-      fail(T.rewound, "info");
+      tell(T.rewound, "info", undoOf(store, tell));
     } catch (problem) {
-      fail(problem.message);
+      tell(problem.message);
     }
   };
   const body = () => {
@@ -80,34 +80,7 @@ export function Rewind({ store, onClose, setDraft, fail }) {
   return html`<${Dialog} title=${T.rewind} onClose=${onClose} wide>${body()}</${Dialog}>`;
 }
 
-// What a slash command gave back. `run` runs another line.
-export function Outcome({ outcome, onClose, run, onLine }) {
-  switch (outcome.kind) {
-    case "shown":
-    case "diff":
-      return html`<${Dialog} title=${outcome.line ?? T.details} onClose=${onClose} wide><${View} view=${outcome.view} onLine=${onLine} /></${Dialog}>`;
-    case "choice":
-      return html`<${Dialog} title=${outcome.title} onClose=${onClose}><ul class="choices">${outcome.options.map((option) => html`<li><button type="button" class=${option.isCurrent ? "choice current" : "choice"} onClick=${() => run(option.line)}><span>${option.label}</span>${option.detail && html`<span class="muted small">${option.detail}</span>`}</button></li>`)}</ul></${Dialog}>`;
-    case "rewind":
-      return html`<${Dialog} title=${T.rewind} onClose=${onClose} wide><${View} view=${outcome.result.view} />${outcome.line && !outcome.isDone && html`<div class="buttons"><button type="button" class="button primary" onClick=${() => run(outcome.line)}>${T.restore}</button></div>`}${outcome.isDone && html`<p>${T.rewound}</p>`}</${Dialog}>`;
-    case "rows":
-      return html`<${Dialog} title=${T.older} onClose=${onClose} wide>${outcome.rows.map((row) => html`<${Item} key=${row.ts} row=${row} />`)}</${Dialog}>`;
-    case "commands":
-      return html`<${Dialog} title=${T.tools.help} onClose=${onClose} wide><ul class="choices">${outcome.commands.map((each) => html`<li><button type="button" class="choice" onClick=${() => run(`/${each.name} `)}><code>/${each.name}</code><span class="muted small">${each.description}</span></button></li>`)}</ul></${Dialog}>`;
-    case "condensePreview":
-    case "context":
-      return html`<${Dialog} title=${T.context} onClose=${onClose} wide><${Ledger} entries=${(outcome.update ?? outcome.preview).entries ?? []} /></${Dialog}>`;
-    default:
-      return html`<${Dialog} title=${T.details} onClose=${onClose}><pre class="plain">${JSON.stringify(outcome, null, 2)}</pre></${Dialog}>`;
-  }
-}
-
-function Ledger({ entries }) {
-  const most = Math.max(1, ...entries.map((entry) => entry.tokens));
-  return html`<ul class="ledger">${entries.map((entry) => html`<li><span class="ledger-title">${entry.title}</span><span class="muted small">${entry.tokens.toLocaleString("en")} ${entry.fate ?? ""}</span><progress class=${entry.kind} max=${most} value=${entry.tokens} aria-label=${entry.title}></progress></li>`)}</ul>`;
-}
-
-export function Settings({ me, onClose, run, hasSession, fail }) {
+export function Settings({ me, onClose, run, hasSession, tell }) {
   const [theme, choose] = useState(themeNow());
   const [isNotifying, setNotifying] = useState(notifies());
   const [devices, setDevices] = useState([]);
@@ -117,16 +90,16 @@ export function Settings({ me, onClose, run, hasSession, fail }) {
   useEffect(() => { if (isFull) load(); }, []);
   const toggle = async () => {
     const wanted = !isNotifying;
-    if (wanted && !(await askForNotifications())) return fail(T.notifyDenied);
+    if (wanted && !(await askForNotifications())) return tell(T.notifyDenied);
     setNotifies(wanted);
     setNotifying(wanted);
   };
-  const makeLink = (access) => post("/api/devices/link", { access }).then(({ token }) => setLink(`${location.origin}/#${token}`), (problem) => fail(problem.message));
+  const makeLink = (access) => post("/api/devices/link", { access }).then(({ token }) => setLink(`${location.origin}/#${token}`), (problem) => tell(problem.message));
   return html`<${Dialog} title=${T.settings} onClose=${onClose}>
     <fieldset class="themes"><legend>${T.theme}</legend>${THEMES.map((name) => html`<label><input type="radio" name="theme" checked=${theme === name} onChange=${() => { setTheme(name); choose(name); }} /> ${T.themes[name]}</label>`)}</fieldset>
     <label class="toggle"><input type="checkbox" checked=${isNotifying} onChange=${toggle} /> ${T.notify}</label>
     ${hasSession && isFull && html`<h3>${T.everything}</h3><div class="chips">${Object.entries(T.tools).map(([name, text]) => html`<button type="button" class="suggestion" onClick=${() => run(`/${name}`)}>${text} <code>/${name}</code></button>`)}</div>`}
-    ${isFull && html`<h3>${T.browsers}</h3><ul class="devices">${devices.map((each) => html`<li>${each.name} ${each.access === "view" && html`<span class="chip">${T.viewOnly}</span>`} ${each.isOwn ? html`<span class="muted small">${T.thisBrowser}</span>` : html`<button type="button" class="link bad" onClick=${() => post(`/api/devices/${each.id}/revoke`).then(load, (problem) => fail(problem.message))}>${T.revoke}</button>`}</li>`)}</ul>
+    ${isFull && html`<h3>${T.browsers}</h3><ul class="devices">${devices.map((each) => html`<li>${each.name} ${each.access === "view" && html`<span class="chip">${T.viewOnly}</span>`} ${each.isOwn ? html`<span class="muted small">${T.thisBrowser}</span>` : html`<button type="button" class="link bad" onClick=${() => post(`/api/devices/${each.id}/revoke`).then(load, (problem) => tell(problem.message))}>${T.revoke}</button>`}</li>`)}</ul>
       <div class="buttons start"><button type="button" class="button" onClick=${() => makeLink("full")}>${T.linkFull}</button><button type="button" class="button" onClick=${() => makeLink("view")}>${T.linkView}</button></div>
       ${link && html`<input class="copyable" readonly value=${link} aria-label=${T.linkOnce} onFocus=${(event) => event.target.select()} /><p class="small muted">${T.linkOnce}</p>`}`}
     <h3>${T.keys}</h3><dl class="facts keys">${T.keyList.map(([key, text]) => html`<dt><kbd>${key}</kbd></dt><dd>${text}</dd>`)}</dl>

@@ -1,33 +1,36 @@
 // The page: letting this browser in, the list of sessions, and the one that is shown.
 
-import { Component, Icon, IconButton, html, money, render } from "./ui.js";
+import { Component, html, render } from "./ui.js";
 import { Refused, enter, get, sessions } from "./api.js";
 import { Stream } from "./stream.js";
 import { SessionStore } from "./session-store.js";
 import { Sidebar } from "./sidebar.js";
-import { Transcript } from "./transcript.js";
-import { AskCard } from "./ask-card.js";
-import { Composer } from "./composer.js";
-import { ContextMeter, Panels, Queue, titleOfAsk } from "./panels.js";
-import { Entrance, NewSession, Outcome, Rewind, Settings } from "./dialogs.js";
-import { notify, showState } from "./notify.js";
+import { AT_REST, SessionView } from "./session-view.js";
+import { Home, needing } from "./home.js";
+import { Panels } from "./panels.js";
+import { CommandDialog, isForDialog } from "./command-dialog.js";
+import { Entrance, NewSession, Rewind, Settings } from "./dialogs.js";
+import { titleOfAsk } from "./rows.js";
+import { notify, onNotified, showState, showWaiting } from "./notify.js";
 import { showTheme } from "./theme.js";
 import { T } from "./strings.js";
 
 const HIDDEN_MS = 30_000;
 const TOAST_MS = 6_000;
-const PERMISSION_MODES = ["default", "acceptEdits", "plan", "confined", "bypassPermissions"];
-const AT_REST = ["completion_result", "resume_completed_task"];
+const LONG_TOAST_MS = 15_000;
+const SHORT = 200;
+const WIDE = "(min-width: 1280px)";
 
 class App extends Component {
-  state = { me: null, problem: "", overview: { sessions: [], asks: [] }, id: null, store: null, dialog: null, toasts: [], isMenu: false, isPanels: matchMedia("(min-width: 1280px)").matches, drafts: {}, version: 0 };
+  state = { me: null, problem: "", overview: { sessions: [], asks: [] }, id: null, store: null, dialog: null, toasts: [], isMenu: false, isPanels: matchMedia(WIDE).matches, tab: "plan", drafts: {}, version: 0 };
 
   componentDidMount() {
     showTheme();
     window.addEventListener("popstate", () => this.show(idInPath()));
     window.addEventListener("keydown", this.onKey);
     document.addEventListener("visibilitychange", this.onVisibility);
-    matchMedia("(min-width: 1181px)").addEventListener("change", (wide) => !wide.matches && this.setState({ isPanels: false }));
+    matchMedia(WIDE).addEventListener("change", (wide) => this.setState({ isPanels: wide.matches }));
+    onNotified((id) => this.open(id));
     this.begin();
   }
 
@@ -58,15 +61,24 @@ class App extends Component {
 
   takeOverview(overview) {
     this.setState({ overview: { ...overview, isLoaded: true } });
-    notify(overview.asks.filter((each) => !AT_REST.includes(each.row.ask)), (id) => this.open(id));
+    notify(needing(overview));
+    if (this.state.id) showWaiting(needing(overview).some((each) => each.session.id !== this.state.id));
+    else this.showHome(overview);
     if (!this.state.id && overview.sessions.length && !this.hasChosen) {
       this.hasChosen = true;
-      const first = overview.asks[0]?.session ?? overview.sessions.find((each) => each.isRunning);
-      if (first) this.open(first.id);
+      // Several that wait are a list to answer; a single one, or one that works, is what the user came for.
+      const asking = [...new Set(needing(overview).map((each) => each.session.id))];
+      const first = asking.length ? asking : overview.sessions.filter((each) => each.isRunning).map((each) => each.id);
+      if (first.length === 1) this.open(first[0]);
     }
   }
 
+  showHome(overview) {
+    showState(needing(overview).length ? "waiting_for_input" : "no_task", "", false);
+  }
+
   open(id) {
+    this.hasChosen = true;
     if (id !== idInPath()) history.pushState(null, "", id ? `/s/${encodeURIComponent(id)}` : "/");
     this.show(id);
   }
@@ -151,10 +163,12 @@ class App extends Component {
     if (next) this.open(next);
   }
 
-  tell = (text, level = "warning") => {
-    const toast = { id: Math.random(), text, level };
+  // `action` is what can be done about it: a label, and what runs.
+  tell = (text, level = "warning", action = null) => {
+    const dismiss = () => this.setState(({ toasts }) => ({ toasts: toasts.filter((each) => each !== toast) }));
+    const toast = { id: Math.random(), text, level, dismiss, action: action && { ...action, run: () => { dismiss(); action.run(); } } };
     this.setState(({ toasts }) => ({ toasts: [...toasts.slice(-3), toast] }));
-    setTimeout(() => this.setState(({ toasts }) => ({ toasts: toasts.filter((each) => each !== toast) })), TOAST_MS);
+    setTimeout(dismiss, action ? LONG_TOAST_MS : TOAST_MS);
   };
 
   send = (command) => this.state.store.send(command);
@@ -162,7 +176,7 @@ class App extends Component {
   // Sends a command, and shows what a slash command gave back.
   run = async (command) => {
     const receipt = await this.send(command);
-    if (receipt?.outcome) this.takeOutcome({ ...receipt.outcome, line: receipt.outcome.line ?? command.line }, command.line);
+    if (receipt?.outcome) this.takeOutcome(receipt.outcome, command.line);
     return receipt;
   };
 
@@ -175,23 +189,37 @@ class App extends Component {
     return this.run({ type: "slashCommand", line }).catch((problem) => this.tell(problem.message));
   };
 
-  takeOutcome(outcome) {
+  takeOutcome = (outcome, line) => {
+    const isShort = outcome.view?.kind === "text" && outcome.view.text.length < SHORT && !outcome.view.text.trim().includes("\n");
+    const isTool = Object.hasOwn(T.tools, line?.slice(1).trim());
+    if (outcome.kind === "shown" && isShort && !isTool) return outcome.view.text ? this.tell(outcome.view.text, "info") : undefined;
+    if (outcome.kind === "agents") this.showPanel("background");
+    if (isForDialog(outcome)) return this.setState({ dialog: { kind: "command", outcome, line } });
     switch (outcome.kind) {
-      case "started":
-        return;
       case "leave":
+      case "inbox":
         return this.open(null);
       case "copy":
-        return navigator.clipboard?.writeText(outcome.text).then(() => this.tell(T.copied, "info"), () => this.setState({ dialog: { kind: "outcome", outcome: { kind: "shown", view: { kind: "text", text: outcome.text } } } }));
+        return navigator.clipboard?.writeText(outcome.text).then(() => this.tell(T.copied, "info"), () => this.setState({ dialog: { kind: "command", line, outcome: { kind: "shown", view: { kind: "text", text: outcome.text } } } }));
       case "session":
-        return outcome.sessionId ? this.resume(outcome.sessionId) : this.setState({ dialog: { kind: "new" } });
-      case "shown":
-        if (outcome.view.kind === "text" && outcome.view.text.length < 200 && !outcome.view.text.trim().includes("\n")) {
-          return outcome.view.text && this.tell(outcome.view.text, "info");
-        }
-        return this.setState({ dialog: { kind: "outcome", outcome } });
+        return this.goOn(outcome);
+      case "detach":
+        return this.tell(T.staysHere, "info");
       default:
-        return this.setState({ dialog: { kind: "outcome", outcome } });
+        return undefined;
+    }
+  };
+
+  // Another session, a new one, or this one with other settings.
+  async goOn({ sessionId, provider, model, effort, language, setsUp, decidesTrust }) {
+    if (setsUp || decidesTrust) return this.tell(T.inTerminal);
+    if (!sessionId) return this.setState({ dialog: { kind: "new" } });
+    if (sessionId !== this.state.id || !(provider || model || effort || language)) return this.resume(sessionId);
+    try {
+      await sessions.reopen(sessionId, { provider, model, effort, language });
+      return this.tell(T.reopened, "info");
+    } catch (problem) {
+      return this.tell(problem.message);
     }
   }
 
@@ -219,94 +247,76 @@ class App extends Component {
       try {
         const receipt = await sessions.manage(session.id, verb, name);
         if (verb === "fork" && receipt.id) await this.resume(receipt.id);
-        if (verb === "delete") this.tell(T.trashed, "info");
+        if (verb === "delete") {
+          if (session.id === this.state.id) this.open(null);
+          this.tell(T.trashed, "info", { label: T.undo, run: () => manage("restore")(session) });
+        }
       } catch (problem) {
         this.tell(problem.message);
       }
     };
     return {
-      rename: (session) => {
-        const name = prompt(T.name, session.name ?? session.title);
-        if (name === null) return;
+      rename: (session, name) => {
         if (session.isRunning) sessions.command(session.id, { type: "slashCommand", line: `/rename ${name}` }).catch((problem) => this.tell(problem.message));
         else manage("rename")(session, name);
       },
-      fork: (session) => manage("fork")(session),
-      trash: (session) => manage("delete")(session),
+      fork: manage("fork"),
+      trash: manage("delete"),
       end: (session) => sessions.close(session.id).catch((problem) => this.tell(problem.message)),
     };
   }
 
-  render(_, { me, problem, overview, id, store, dialog, toasts, isMenu, isPanels, version, spoken }) {
+  showPanel = (tab) => this.setState({ isPanels: true, tab });
+
+  // What a session on the page can do.
+  get app() {
+    const { tell, send, run, runLine, setDraft, resume, showPanel, onLine } = this;
+    const togglePanels = () => this.setState({ isPanels: !this.state.isPanels });
+    const rewind = () => this.setState({ dialog: { kind: "rewind" } });
+    return { tell, send, run, runLine, setDraft, resume, showPanel, onLine, togglePanels, rewind, openMenu: () => this.setState({ isMenu: true }) };
+  }
+
+  render(_, { me, problem, overview, id, store, toasts, isMenu, isPanels, tab, version, spoken, drafts }) {
     if (me === null) return html`<p class="boot">${problem || T.connection.connecting}</p>`;
     if (me === false) return html`<${Entrance} problem=${problem} isLoopback=${["127.0.0.1", "localhost", "[::1]"].includes(location.hostname)} onEntered=${() => this.begin()} />`;
     const isViewing = me.access !== "full";
-    const close = () => this.setState({ dialog: null });
+    const { tell, app } = this;
+    const openNew = () => this.setState({ dialog: { kind: "new" }, isMenu: false });
+    const isLive = store?.isLoaded && store.connection === "open" && !store.isOver;
+    const title = store && (store.panels.session?.name || this.entry?.title || store.id);
     return html`<a class="skip" href="#input" onClick=${(event) => { event.preventDefault(); document.getElementById("input")?.focus(); }}>${T.skip}</a>
       <div class=${`layout ${isPanels && store ? "with-panels" : ""}`}>
-        <${Sidebar} ...${{ overview, isViewing }} current=${id} currentState=${store?.isLoaded && store.connection === "open" && !store.isOver ? store.state : null} isOpen=${isMenu} onClose=${() => this.setState({ isMenu: false })} onOpen=${(each) => this.open(each)} onNew=${() => this.setState({ dialog: { kind: "new" } })} onSettings=${() => this.setState({ dialog: { kind: "settings" } })} actions=${this.actions} />
+        <${Sidebar} ...${{ overview, isViewing, isOpen: isMenu, actions: this.actions }} current=${id} currentState=${isLive ? store.state : null} onClose=${() => this.setState({ isMenu: false })} onOpen=${(each) => this.open(each)} onNew=${openNew} onSettings=${() => this.setState({ dialog: { kind: "settings" }, isMenu: false })} />
         ${isMenu && html`<div class="scrim" onClick=${() => this.setState({ isMenu: false })}></div>`}
-        <main class="main">${store ? this.session(store, isViewing, version) : html`<${Welcome} isViewing=${isViewing} onMenu=${() => this.setState({ isMenu: true })} onNew=${() => this.setState({ dialog: { kind: "new" } })} />`}</main>
-        ${isPanels && store && html`<${Panels} key=${id} ...${{ store, isViewing, version }} fail=${this.tell} run=${this.run} onLine=${isViewing ? null : this.onLine} onClose=${() => this.setState({ isPanels: false })} />`}
+        <main class="main">${store
+          ? html`<${SessionView} key=${id} ...${{ store, title, isViewing, version, app }} draft=${drafts[id] ?? ""} />`
+          : html`<${Home} ...${{ overview, isViewing, tell }} onMenu=${app.openMenu} onNew=${openNew} onOpen=${(each) => this.open(each)} />`}</main>
+        ${isPanels && store && html`<${Panels} key=${id} ...${{ store, tab, isViewing, version, tell }} setTab=${this.showPanel} run=${this.run} onLine=${isViewing ? null : this.onLine} onClose=${app.togglePanels} />`}
       </div>
       <div class="sr" role="status" aria-live="polite">${spoken}</div>
-      <div class="toasts" role="alert">${toasts.map((toast) => html`<div key=${toast.id} class=${`toast ${toast.level}`}>${toast.text}</div>`)}</div>
-      ${dialog?.kind === "new" && html`<${NewSession} cwd=${me.cwd} directories=${[...new Set([me.cwd, ...overview.sessions.map((each) => each.cwd)])].slice(0, 40)} onClose=${close} fail=${this.tell} onStarted=${(started) => { close(); this.open(started); }} />`}
-      ${dialog?.kind === "rewind" && store && html`<${Rewind} store=${store} onClose=${close} setDraft=${this.setDraft} fail=${this.tell} />`}
-      ${dialog?.kind === "outcome" && html`<${Outcome} outcome=${dialog.outcome} onClose=${close} run=${this.runLine} onLine=${this.onLine} />`}
-      ${dialog?.kind === "settings" && html`<${Settings} me=${me} hasSession=${Boolean(store)} onClose=${close} run=${this.runLine} fail=${this.tell} />`}`;
+      <div class="toasts" role="alert">${toasts.map((toast) => html`<div key=${toast.id} class=${`toast ${toast.level}`}><span>${toast.text}</span>${toast.action && html`<button type="button" class="link" onClick=${toast.action.run}>${toast.action.label}</button>`}</div>`)}</div>
+      ${this.dialog(store, me)}`;
   }
 
-  session(store, isViewing, version) {
-    const panels = store.panels;
-    const session = panels.session ?? {};
-    const isStopped = store.connection === "stopped" || store.isOver;
-    const state = isStopped ? "stopped" : store.isLoaded ? store.state : "no_task";
-    const ask = isStopped ? null : store.ask;
-    const isBusy = state === "running" || state === "streaming";
-    const draft = this.state.drafts[store.id] ?? "";
-    const isCard = ask && !AT_REST.includes(ask.ask) && ask.ask !== "completion_result";
-    const shared = { store, isViewing, fail: this.tell };
-    return html`<header class="bar">
-        <${IconButton} icon="menu" label=${T.sessions} class="only-narrow" onClick=${() => this.setState({ isMenu: true })} />
-        <div class="bar-title"><h1>${session.name || this.entry?.title || store.id}</h1><p class="small muted">${session.cwd ?? ""}</p></div>
-        <span class=${`state ${state}`} data-state=${state}>${T.states[state]}</span>
-        ${store.isLoaded && !isStopped && html`<div class="bar-tools">
-          <select class="small-select" aria-label=${T.permissionMode} title=${T.permissionMode} disabled=${isViewing} value=${session.permissionMode} onChange=${(event) => this.setPermissionMode(event)}>${PERMISSION_MODES.filter((mode) => mode !== "confined" || session.canConfine || session.permissionMode === mode).map((mode) => html`<option value=${mode}>${T.modes[mode]}</option>`)}</select>
-          <button type="button" class="small-select wide-only" disabled=${isViewing} title=${T.mode} onClick=${() => this.runLine("/mode")}>${session.mode}</button>
-          <button type="button" class="small-select wide-only" disabled=${isViewing} title=${T.model} onClick=${() => this.runLine("/model")}>${session.model}</button>
-          <span class="small muted wide-only cost">${money(panels.usage?.totalCost || null)}</span>
-          <${ContextMeter} context=${panels.context} onClick=${() => this.setState({ isPanels: true })} />
-          ${!isViewing && html`<${IconButton} icon="back" label=${T.rewind} onClick=${() => this.setState({ dialog: { kind: "rewind" } })} />`}
-          <${IconButton} icon="panel" label=${T.details} onClick=${() => this.setState({ isPanels: !this.state.isPanels })} />
-        </div>`}
-      </header>
-      ${store.connection !== "open" && !isStopped && html`<p class=${`connection ${store.connection}`} role="status">${T.connection[store.connection]}</p>`}
-      <${Transcript} key=${store.id} ...${shared} version=${version} onLine=${isViewing ? null : this.onLine} />
-      <div class="dock">
-        ${isStopped
-          ? html`<div class="ask"><p>${store.isOver ? T.sessionOver : T.connection.stopped}</p><div class="buttons"><button type="button" class="button primary" disabled=${isViewing} onClick=${() => this.resume(store.id)}>${T.resume}</button></div></div>`
-          : html`${panels.retry && !isViewing && html`<div class="buttons"><button type="button" class="button" onClick=${() => this.send({ type: "retryNow" }).catch((problem) => this.tell(problem.message))}>${T.retryNow}</button></div>`}
-            ${isCard && html`<${AskCard} key=${ask.ts} row=${ask} more=${(panels.asks?.length ?? 1) - 1} isViewing=${isViewing} send=${this.send} words=${() => draft.trim()} clearWords=${() => this.setDraft("")} fail=${this.tell} />`}
-            ${ask && AT_REST.includes(ask.ask) && !isViewing && html`<div class="buttons rest">${[ask.controls?.primary, ask.controls?.secondary].filter(Boolean).map((button) => html`<button type="button" class="button" onClick=${() => this.send({ type: "clearTask" }).catch((problem) => this.tell(problem.message))}>${button.text}</button>`)}</div>`}
-            <${Queue} queue=${panels.queue} send=${this.send} edit=${this.setDraft} ...${shared} />
-            <${Composer} key=${store.id} ...${shared} ask=${ask} state=${state} draft=${draft} setDraft=${this.setDraft} run=${this.run} />`}
-      </div>`;
-  }
-
-  async setPermissionMode(event) {
-    const select = event.target;
-    try {
-      await this.send({ type: "permissionMode", permissionMode: select.value });
-    } catch (problem) {
-      select.value = this.state.store.panels.session?.permissionMode;
-      this.tell(problem.message);
+  dialog(store, me) {
+    const { dialog, overview } = this.state;
+    const { tell } = this;
+    const onClose = () => this.setState({ dialog: null });
+    const directories = [...new Set([me.cwd, ...overview.sessions.map((each) => each.cwd)])].slice(0, 40);
+    switch (dialog?.kind) {
+      case "new":
+        return html`<${NewSession} ...${{ cwd: me.cwd, directories, onClose, tell }} onStarted=${(started) => { onClose(); this.open(started); }} />`;
+      case "rewind":
+        return store && html`<${Rewind} ...${{ store, onClose, tell }} setDraft=${this.setDraft} />`;
+      case "command":
+        return store && html`<${CommandDialog} key=${dialog.line} ...${{ ...dialog, onClose, tell }} send=${this.send} elsewhere=${this.takeOutcome} fill=${this.runLine} onLine=${this.onLine} />`;
+      case "settings":
+        return html`<${Settings} ...${{ me, onClose, tell }} hasSession=${Boolean(store)} run=${this.runLine} />`;
+      default:
+        return null;
     }
   }
 }
-
-const Welcome = ({ onNew, onMenu, isViewing }) => html`<header class="bar only-narrow"><${IconButton} icon="menu" label=${T.sessions} onClick=${onMenu} /></header>
-  <div class="welcome"><h1>${T.product}</h1>${!isViewing && html`<button type="button" class="button primary" onClick=${onNew}><${Icon} name="plus" /> ${T.newSession}</button>`}</div>`;
 
 function idInPath() {
   const found = /^\/s\/([^/]+)$/.exec(location.pathname);

@@ -1,8 +1,10 @@
 // The rows of the conversation, and calls.
 
-import { Component, Icon, ServerHtml, duration, html, money } from "./ui.js";
+import { Component, Icon, IconButton, ServerHtml, duration, html, money } from "./ui.js";
 import { Folding, View } from "./views.js";
 import { T } from "./strings.js";
+
+const COPIED_MS = 1_500;
 
 // A row or call is drawn again only when it is another one.
 export class Item extends Component {
@@ -24,12 +26,21 @@ const Prose = ({ row }) =>
 const Images = ({ images = [] }) =>
   images.length > 0 && html`<div class="images">${images.map((source) => html`<img src=${source} alt="" />`)}</div>`;
 
+// Browsers give the clipboard only to pages that nobody on the way can change.
+const CopyAnswer = () => navigator.clipboard && html`<${IconButton} icon="copy" class="copy-answer" label=${T.copy} onClick=${(event) => copied(event.currentTarget)} />`;
+
+async function copied(button) {
+  await navigator.clipboard.writeText(button.parentNode.querySelector(".prose").innerText);
+  button.classList.add("done");
+  setTimeout(() => button.classList.remove("done"), COPIED_MS);
+}
+
 function Row({ row }) {
   switch (row.kind) {
     case "prompt":
       return html`<article class="row prompt" aria-label=${T.you}><div class="bubble">${row.text ?? (row.blocks ?? []).length ? html`<div class="words">${row.text}</div>` : null}<${Images} images=${row.images} /></div></article>`;
     case "answer":
-      return html`<article class="row answer" aria-label=${T.product}><${Prose} row=${row} /><${Images} images=${row.images} /></article>`;
+      return html`<article class="row answer" aria-label=${T.product}><${Prose} row=${row} /><${Images} images=${row.images} />${!row.partial && html`<${CopyAnswer} />`}</article>`;
     case "thought":
       return html`<details class="row thought"><summary>${row.partial ? T.thinking : T.thought}${row.partial && html`<span class="dots" aria-hidden="true"></span>`}</summary><${Prose} row=${row} /></details>`;
     case "output":
@@ -83,6 +94,8 @@ export function questionOf(row) {
     return row.text;
   }
 }
+
+export const titleOfAsk = (row) => (row.ask === "followup" ? questionOf(row) : row.asked?.title ?? row.asked?.message ?? row.text ?? "");
 
 const SIGNS = { success: "check", error: "cross", denied: "cross", interrupted: "cross" };
 

@@ -156,8 +156,8 @@ export function itemsOf(store) {
   const placed = new Set();
   const open = new Set((store.panels?.asks ?? []).map((row) => row.ts)); // shown as a card
   for (const row of store.rows.values()) {
-    if (open.has(row.ts) && !row.callId) continue;
     const call = row.callId ? store.calls.get(row.callId) : undefined;
+    if (open.has(row.ts) && (!call || SPEAKING.has(call.purpose))) continue;
     if (!call || SPEAKING.has(call.purpose)) {
       items.push({ at: row.ts, key: `r${row.ts}`, row });
     } else if (!placed.has(call.callId)) {

@@ -64,7 +64,7 @@ export class Transcript extends Component {
       } else if (this.props.store.older) {
         this.hold();
         const last = items[Math.min(SHOWN, items.length) - 1];
-        this.props.store.loadOlder().catch((problem) => this.props.fail(problem.message));
+        this.props.store.loadOlder().catch((problem) => this.props.tell(problem.message));
         if (items.length > SHOWN && last) this.setState({ end: last.key });
       }
     } else if (fromEnd < NEAR && end < items.length) {

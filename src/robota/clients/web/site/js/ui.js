@@ -6,7 +6,9 @@ import { T } from "./strings.js";
 export { Component, h, html, render, useEffect, useLayoutEffect, useMemo, useRef, useState };
 
 // The only way for HTML into the page. It takes what the server has rendered and cleaned, and nothing else.
-const policy = globalThis.trustedTypes?.createPolicy("robota", { createHTML: (text) => text });
+const NOTIFIER = "/site/js/notifier.js";
+const policy = globalThis.trustedTypes?.createPolicy("robota", { createHTML: (text) => text, createScriptURL: () => NOTIFIER });
+export const notifierUrl = () => (policy ? policy.createScriptURL(NOTIFIER) : NOTIFIER);
 const trusted = (text) => ({ __html: policy ? policy.createHTML(text) : text });
 
 export class ServerHtml extends Component {
@@ -32,6 +34,7 @@ const PATHS = {
   cross: "M6 6l12 12M18 6L6 18",
   dots: "M12 6h.01M12 12h.01M12 18h.01",
   back: "M9 7l-5 5 5 5M4 12h10a6 6 0 010 12",
+  inbox: "M4 13l3-8h10l3 8v6H4zM4 13h5a3 3 0 006 0h5",
   copy: "M9 9h10v10H9zM5 15V5h10",
 };
 

@@ -1,13 +1,12 @@
 // Results and changes: text, fields, tables, terminal output, todo lists and diffs.
 
-import { html, useState } from "./ui.js";
-import { ServerHtml } from "./ui.js";
+import { ServerHtml, html, useState } from "./ui.js";
 import { T } from "./strings.js";
 
 const FOLDED_LINES = 14;
 
-export function Folding({ text, class: name = "", end = true }) {
-  const [isOpen, setOpen] = useState(false);
+export function Folding({ text, class: name = "", end = true, isWhole = false }) {
+  const [isOpen, setOpen] = useState(isWhole);
   const lines = text.replace(/\n$/, "").split("\n");
   const left = lines.length - FOLDED_LINES;
   if (isOpen || left <= 2) return html`<pre class=${name} tabindex="0">${text}</pre>`;
@@ -21,7 +20,7 @@ export function Terminal({ view }) {
   return html`<div class="terminal">
     ${view.command && html`<pre class="command"><span class="prompt-sign" aria-hidden="true">$ </span>${view.command}</pre>`}
     ${view.output && html`<${Folding} text=${view.output} class="output" />`}
-    ${(failed || view.timedOut) && html`<p class="bad small">${view.timedOut ? "timed out" : view.signal ? `signal ${view.signal}` : `exit code ${view.exitCode}`}</p>`}
+    ${(failed || view.timedOut) && html`<p class="bad small">${view.timedOut ? T.timedOut : view.signal ? T.signal(view.signal) : T.exitCode(view.exitCode)}</p>`}
   </div>`;
 }
 
@@ -31,19 +30,25 @@ export function Todos({ items }) {
   )}</ul>`;
 }
 
-// `chosen` is a set of hunks that are to be applied; without it, the diff is only read.
-export function Diff({ view, chosen, onChoose, onLine, action, isOpen = true }) {
+// `chosen` is a set of hunks that are to be applied; without it, the diff is only read. `onTakeBack` gets a hunk, or
+// nothing for the whole file.
+export function Diff({ view, chosen, onChoose, onLine, onTakeBack, isOpen = true }) {
   let number = 0;
+  const take = (index) => (event) => {
+    event.preventDefault();
+    onTakeBack(index);
+  };
   return html`<details class="diff" open=${isOpen}>
     <summary><span class="path">${view.path}</span>
-      ${view.isNew && html`<span class="chip">new</span>`}
-      <span class="added">+${view.added}</span> <span class="removed">−${view.removed}</span>${action}</summary>
+      ${view.isNew && html`<span class="chip">${T.isNew}</span>`}
+      <span class="added">+${view.added}</span> <span class="removed">−${view.removed}</span>
+      ${onTakeBack && html`<button type="button" class="link small" onClick=${take()}>${view.isNew ? T.removeFile : T.restoreFile}</button>`}</summary>
     ${(view.hunks ?? []).map((hunk) => {
       const index = number++;
       return html`<div class="hunk">
         <div class="hunk-head">${chosen
           ? html`<label><input type="checkbox" checked=${chosen.has(index)} onChange=${() => onChoose(index)} /> ${hunk.head}</label>`
-          : hunk.head}</div>
+          : hunk.head}${onTakeBack && view.hunks.length > 1 && html`<button type="button" class="link" aria-label=${`${T.takeBack} ${hunk.head}`} onClick=${take(index)}>${T.takeBack}</button>`}</div>
         <${HunkLines} hunk=${hunk} onLine=${onLine} path=${view.path} />
         ${hunk.leftOut > 0 && html`<p class="small muted pad">${T.lines(hunk.leftOut)}</p>`}
       </div>`;
@@ -63,10 +68,12 @@ function HunkLines({ hunk, onLine, path }) {
   )}</div>`;
 }
 
-export function View({ view, chosen, onChoose, onLine }) {
+export function View({ view, chosen, onChoose, onLine, isWhole = false }) {
   switch (view.kind) {
     case "text":
-      return view.text ? html`<${Folding} text=${view.text} class="plain" end=${false} />` : null;
+      return view.text ? html`<${Folding} text=${view.text} class="plain" end=${false} isWhole=${isWhole} />` : null;
+    case "prose":
+      return html`<div class="prose">${view.blocks.map((block) => html`<${ServerHtml} html=${block} />`)}</div>`;
     case "diff":
       return html`<${Diff} ...${{ view, chosen, onChoose, onLine }} />`;
     case "diffs":
@@ -81,7 +88,7 @@ export function View({ view, chosen, onChoose, onLine }) {
       return html`<div class="fields">${view.heading && html`<p class="heading">${view.heading}</p>`}
         ${view.fields.map((field) => html`<div><p class="field-name">${field.name}</p><${Folding} text=${field.text} class="plain" end=${false} /></div>`)}</div>`;
     case "parts":
-      return html`<div>${view.parts.map((part) => html`<${View} view=${part} />`)}</div>`;
+      return html`<div>${view.parts.map((part) => html`<${View} view=${part} isWhole=${isWhole} />`)}</div>`;
     default:
       return html`<pre class="plain">${JSON.stringify(view, null, 2)}</pre>`;
   }
