@@ -32,14 +32,18 @@ MAX_PARENT_ID: Final = 100
 
 
 def agent_definitions(
-    settings: Settings, plugins: "Sequence[ActivePlugin]", root: Path, env: Mapping[str, str]
+    settings: Settings,
+    plugins: "Sequence[ActivePlugin]",
+    root: Path,
+    env: Mapping[str, str],
+    added: Sequence[AgentDefinition] = (),
 ) -> tuple[AgentDefinition, ...]:
-    """All agents by precedence, each name once: project, user, plugins, built in."""
+    """All agents by precedence, each name once: `added` by a program, project, user, plugins, built in."""
     from robota.knowledge.agents.built_in import BUILT_IN_AGENTS
 
     definitions = _from_files(settings, plugins, root, env) if _has_files(settings, plugins, env) else []
     named: dict[str, AgentDefinition] = {}
-    for definition in (*definitions, *BUILT_IN_AGENTS):
+    for definition in (*added, *definitions, *BUILT_IN_AGENTS):
         named.setdefault(definition.name.lower(), definition)
     return tuple(named.values())
 
@@ -80,7 +84,7 @@ def as_agent(
     env: Mapping[str, str],
 ) -> "Options":
     """The options of a session that works as the agent of `launch`. Raises `ConfigError` if there is none."""
-    definitions = agent_definitions(settings, plugins, root, env)
+    definitions = agent_definitions(settings, plugins, root, env, launch.additions.agents)
     definition = find_definition(definitions, launch.agent or "")
     if definition is None:
         names = ", ".join(each.name for each in definitions)
@@ -120,23 +124,24 @@ class SessionAgents:
         kept_in: Path,
         env: Mapping[str, str],
         session: tuple[str, SessionLog],
-        model: str,
+        options: "Options",
     ) -> None:
-        """`session` is the id and the log of the session, `model` its model."""
+        """`session` is the id and the log of the session, `options` are its options."""
         self._settings = settings
         self._plugins = plugins
         self._root = root
         self._kept_in = kept_in
         self._env = env
         self._session_id, self._log = session
-        self._model = model
+        self._model = options.model
+        self._added = options.launch.additions.agents
         self.max_depth = settings.values.agents.max_depth
         self.max_running = settings.values.agents.max_running
         self.idle_s = settings.values.agents.idle_seconds
 
     @cached_property
     def _definitions(self) -> tuple[AgentDefinition, ...]:
-        return agent_definitions(self._settings, self._plugins, self._root, self._env)
+        return agent_definitions(self._settings, self._plugins, self._root, self._env, self._added)
 
     def definitions(self) -> Sequence[AgentDefinition]:
         """Read once, so that the list in the system prompt stays true for the whole session."""

@@ -63,6 +63,19 @@ def session_plugins(
     return plugins.plugins, plugins.notices
 
 
+def with_named_plugins(
+    plugins: "tuple[ActivePlugin, ...]", directories: Sequence[Path], root: Path, env: Mapping[str, str]
+) -> "tuple[tuple[ActivePlugin, ...], tuple[str, ...]]":
+    """The plugins with those that the command line names, which come first; an installed one of a name gives way."""
+    if not directories:
+        return plugins, ()
+    from robota.extensions.plugins.named_directories import plugins_in
+
+    named = plugins_in(directories, root, env)
+    names = {each.name for each in named.plugins}
+    return (*named.plugins, *(each for each in plugins if each.name not in names)), named.notices
+
+
 def configured_servers(
     settings: Settings,
     plugins: "Sequence[ActivePlugin]",
@@ -70,11 +83,13 @@ def configured_servers(
     root: Path,
     project: Path,
     env: Mapping[str, str],
+    only: Sequence[str] | None = None,
 ) -> "tuple[McpServers | None, tuple[str, ...]]":
     """The MCP servers of settings, plugins and a trusted workspace, not started yet; None if there are none.
 
     They start in `root` only if it is trusted, because programs such as npx run code that they find there. Their tools
-    are pinned for the `project`, which may have several worktrees. `code` compares what they run.
+    are pinned for the `project`, which may have several worktrees. `code` compares what they run. With `only`, no other
+    servers than these are started.
     """
     if code is None or not _has_servers(settings, plugins):
         return None, ()
@@ -82,7 +97,7 @@ def configured_servers(
     from robota.extensions.mcp.pinned_tools import PinnedToolStore
     from robota.extensions.mcp.servers import McpServers
 
-    servers = load_servers(settings, env, _plugin_servers(plugins))
+    servers = load_servers(settings, env, _plugin_servers(plugins), only)
     if not servers.servers:
         return None, servers.notices
     cwd = root if settings.is_trusted else UNTRUSTED_CWD

@@ -366,9 +366,7 @@ def _services(begun: _NewParts, hooks: SessionHooks) -> SessionServices:
 
 def _agents(begun: _NewParts) -> SessionAgents:
     parts, session = begun.parts, (begun.log.id, begun.log.log)
-    return SessionAgents(
-        parts.settings, parts.plugins, parts.root, parts.kept_in, begun.env, session, begun.options.model
-    )
+    return SessionAgents(parts.settings, parts.plugins, parts.root, parts.kept_in, begun.env, session, begun.options)
 
 
 def _knowledge(begun: _NewParts) -> "KnowledgeService | None":
@@ -403,6 +401,7 @@ def _tools(
         has_skills=knowledge is not None and knowledge.is_in_prompt,
         has_memory=has_memory and is_memory_there(project, begun.env),
         has_sandbox=bool(begun.parts.sandbox),
+        only=begun.options.launch.only_tools,
     )
 
 

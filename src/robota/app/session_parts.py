@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from robota.app.extensions import configured_servers, outside_code, session_plugins
+from robota.app.extensions import configured_servers, outside_code, session_plugins, with_named_plugins
 from robota.app.knowledge.skills import has_skills
 from robota.app.policy import session_policy, task_modes
 from robota.app.provider import model_access, require_known_prices, resolve_profile
@@ -75,6 +75,7 @@ def resolve_parts(launch: LaunchOptions, env: Mapping[str, str], redactor: Redac
     policy, rule_notices = session_policy(launch, settings, root, sandbox, env)
     modes, mode_notices = task_modes(launch, settings, root, env)
     plugins, plugin_notices = session_plugins(settings, launch.kept_in or root, env)
+    plugins, named_notices = with_named_plugins(plugins, launch.plugin_dir, root, env)
     options, option_notices = _options(launch, settings, profile, plugins, root, env, sandbox)
     bundles = _bundles(settings, plugins, root, env, sandbox)
     programs = _programs(launch, settings, plugins, root, env)
@@ -89,7 +90,15 @@ def resolve_parts(launch: LaunchOptions, env: Mapping[str, str], redactor: Redac
         modes=modes,
         plugins=plugins,
         programs=programs,
-        notices=(*settings.notices, *rule_notices, *mode_notices, *plugin_notices, *option_notices, *programs.notices),
+        notices=(
+            *settings.notices,
+            *rule_notices,
+            *mode_notices,
+            *plugin_notices,
+            *named_notices,
+            *option_notices,
+            *programs.notices,
+        ),
     )
 
 
@@ -97,7 +106,8 @@ def _programs(
     launch: LaunchOptions, settings: Settings, plugins: "tuple[ActivePlugin, ...]", root: Path, env: Mapping[str, str]
 ) -> OutsidePrograms:
     code = outside_code(settings, plugins, root, env, attended=launch.attended)
-    servers, notices = configured_servers(settings, plugins, code, root, launch.kept_in or root, env)
+    only = tuple(launch.settings.get("mcpServers", {})) if launch.strict_mcp_config else None
+    servers, notices = configured_servers(settings, plugins, code, root, launch.kept_in or root, env, only)
     return OutsidePrograms(servers=servers, code=code, notices=notices)
 
 

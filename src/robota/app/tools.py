@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from robota.contracts.tool import AnyTool
+from robota.contracts.tool import AnyTool, ToolRole
 from robota.protocol.events import McpServerState, Notice
 from robota.providers.chunks import ToolSpec
 from robota.tools.registry import BUILT_IN_IDS, builtin_tools, by_name, schema_of
@@ -21,10 +21,11 @@ def session_tools(
     has_skills: bool = False,
     has_memory: bool = False,
     has_sandbox: bool = True,
+    only: Sequence[str] | None = None,
 ) -> "SessionTools":
     """The built-in tools, those for skills and memory if needed, and `more`; those of `servers` are added later.
 
-    `adapt` adapts these tools to the session.
+    `adapt` adapts these tools to the session. With `only`, no other built-in tools are offered.
     """
     added: list[AnyTool] = []
     if has_skills:
@@ -35,9 +36,21 @@ def session_tools(
         from robota.tools.task import remember
 
         added.append(remember.TOOL)
+    if only is not None:
+        built_in = _named(only, (*builtin_tools(), *added))
+        names = tuple(tool.name for tool in (*built_in, *more))
+        return SessionTools(names, lambda: adapt((*built_in, *more)), servers, has_sandbox=has_sandbox)
     added += more
     names = (*BUILT_IN_IDS, *(tool.name for tool in added))
     return SessionTools(names, lambda: adapt((*builtin_tools(), *added)), servers, has_sandbox=has_sandbox)
+
+
+def _named(names: Sequence[str], tools: Sequence[AnyTool]) -> tuple[AnyTool, ...]:
+    """The tools with these names, which may be those of Claude Code, and what the results of these need."""
+    wanted = {name.strip().lower() for name in names}
+    named = [tool for tool in tools if not wanted.isdisjoint(each.lower() for each in tool.every_name)]
+    readers = [tool for tool in tools if named and tool.role is ToolRole.OUTPUT_READER and tool not in named]
+    return (*named, *readers)
 
 
 class SessionTools:

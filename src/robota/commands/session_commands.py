@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from robota.commands.registry import CommandRegistry
 
 
-def with_commands(opened: OpenSession, env: Mapping[str, str]) -> CommandSession:
-    """Wrap a session for clients, with all slash commands of the workspace."""
+def with_commands(opened: OpenSession, env: Mapping[str, str], *, attended: bool | None = None) -> CommandSession:
+    """Wrap a session for clients, with all slash commands of the workspace.
+
+    `attended` says whether somebody wants what commands change, if that is not known from the launch options.
+    """
 
     @cache
     def host() -> "CommandHost":
@@ -43,7 +46,7 @@ def with_commands(opened: OpenSession, env: Mapping[str, str]) -> CommandSession
         registry,
         complete,
         has_model=opened.options.model != NO_MODEL.model,
-        attended=opened.options.launch.attended,
+        attended=opened.options.launch.attended if attended is None else attended,
     )
 
 

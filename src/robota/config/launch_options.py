@@ -32,6 +32,7 @@ class Additions(msgspec.Struct, frozen=True, kw_only=True):
     commands: tuple[Any, ...] = ()
     hook_rules: tuple[Any, ...] = ()
     prompt_parts: tuple[str, ...] = ()
+    agents: tuple[Any, ...] = ()
 
 
 class PromptAuthor(StrEnum):
@@ -106,6 +107,14 @@ class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
     language: Annotated[
         str | None, TaskOption("language of the answers; without a prompt, saved as the default", "LANGUAGE")
     ] = None
+    plugin_dir: Annotated[
+        tuple[Path, ...], TaskOption("use the plugin in this directory, in this session only; repeatable", "DIR")
+    ] = ()
+    strict_mcp_config: Annotated[
+        bool, TaskOption("use no other MCP servers than those of --mcp-config and --settings")
+    ] = False
+    only_tools: tuple[str, ...] | None = None  # the built-in tools that are offered; None for all
+    reads_project: bool = True  # without it, the configuration of the workspace counts as not trusted
     require_trust: Annotated[bool, TaskOption("refuse to start in an untrusted workspace")] = False
     resumes: Path | None = None  # the directory of the session to resume
     session_id: Annotated[str | None, SessionOption("id of the new session", "ID")] = None
@@ -131,7 +140,7 @@ def settings_for(launch: LaunchOptions, root: Path, env: Mapping[str, str]) -> S
     """All settings, the command line included. Raises `ConfigError` if starting with them would be unsafe."""
     if launch.profile is not None:
         return Settings(values=msgspec.convert({**_flags(launch), **switched(env)}, SettingsFile))
-    settings = load_settings(root, env, flags=_flags(launch))
+    settings = load_settings(root, env, flags=_flags(launch), reads_project=launch.reads_project)
     refuse_errors(settings)
     if launch.require_trust:
         refuse_untrusted(settings)

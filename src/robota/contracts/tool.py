@@ -379,6 +379,12 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
         return tuple(name for name in arguments if name not in self.parameters)
 
     @property
+    def every_name(self) -> tuple[str, ...]:
+        """Its id, its label, its aliases, and what other agents call it."""
+        foreign = () if self.other_forms is None else self.other_forms().names
+        return (self.name, self.label, *self.aliases, *foreign)
+
+    @property
     def parameters(self) -> Collection[str]:
         """The names of the parameters, as a model writes them."""
         if self.schema is None:

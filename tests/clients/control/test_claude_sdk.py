@@ -238,7 +238,7 @@ def test_requests_about_the_session_are_answered(robota: Robota) -> None:
         assert await client.get_mcp_status() == {"mcpServers": []}
         with pytest.raises(Exception, match="no permission mode"):
             await client.set_permission_mode("sometimes")
-        with pytest.raises(Exception, match="Unsupported control request"):
+        with pytest.raises(Exception, match="no background work"):
             await client.stop_task("1")
 
     in_client(robota, work)

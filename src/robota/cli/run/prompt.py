@@ -371,10 +371,11 @@ def _print_client(arguments: CommandLine, prompt: str, opening: "Opening | None"
         first = None if is_command else _resume_answer(opened, prompt) if opening is None else opening(opened)
         if not is_command and options.output_format is not OutputFormat.STREAM_JSON:
             return run_headless(opened.session, prompt, saving, sys.stdout.buffer, sys.stderr, first)
+        from robota.cli.run.tool_names import agents_of
         from robota.commands.session_commands import with_commands
 
         session = with_commands(opened, os.environ)
-        listing = replace(saving, commands=lambda: session.commands)
+        listing = replace(saving, commands=lambda: session.commands, agents=lambda: agents_of(opened))
         return run_headless(session, prompt, listing, sys.stdout.buffer, sys.stderr, first)
 
     return client

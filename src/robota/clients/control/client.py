@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.clients.control.connection import ControlConnection, RequestRefused, UserLine
+from robota.clients.control.connection import ControlConnection, RequestRefused, UserLine, words_and_images
 from robota.clients.control.permission import (
     PermissionAnswer,
     ReadInput,
@@ -20,7 +20,7 @@ from robota.clients.control.permission import (
 )
 from robota.clients.headless import exit_codes
 from robota.clients.headless.client import REPAIR, HeadlessRun
-from robota.clients.headless.options import CheckAnswer, HeadlessOptions, OutputFormat, ShowCall
+from robota.clients.headless.options import CheckAnswer, HeadlessOptions, OutputFormat, ShowCall, ShownAgent
 from robota.clients.headless.output import Output
 from robota.clients.headless.result import Result, new_uuid
 from robota.clients.headless.stream_json import StreamJsonPrinter
@@ -63,15 +63,18 @@ class ControlOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How the program wants its session to run.
 
     With `asks_program`, the program answers approvals and questions; otherwise approvals are denied and questions end
-    the turn. `show_call` and `read_input` translate calls to the names of Claude's tools and back.
+    the turn. `show_call` and `read_input` translate calls to the names of Claude's tools and back. With `hides_state`,
+    the SDK follows the state of the session and keeps it from the program.
     """
 
     show_call: ShowCall
     read_input: ReadInput
     commands: Callable[[], Sequence[SlashCommandInfo]]
+    agents: Callable[[], Sequence[ShownAgent]] = tuple
     asks_program: bool = False
     include_partial_messages: bool = False
     replays_prompts: bool = False
+    hides_state: bool = False
     check: CheckAnswer | None = None
 
 
@@ -117,10 +120,29 @@ class ControlClient:
                 self._tell_state("idle")
         return code
 
-    def interrupt(self) -> None:
-        """Stop the turn that is running, if there is one."""
+    def interrupt(self, *, forgets_waiting: bool = False) -> dict[str, Any]:
+        """Stop the turn that is running, if there is one. Returns which prompts still wait, and which do not."""
+        cancelled = self._connection.forget_prompts(*self._connection.waiting_prompts) if forgets_waiting else None
         if self._run is not None:
             self._run.cancel()
+        forgotten = {} if cancelled is None else {"cancelled": cancelled}
+        return {"still_queued": self._connection.waiting_prompts, **forgotten}
+
+    def forget(self, uuid: str) -> bool:
+        """Forget a prompt that waits; False if it does not."""
+        return bool(self._connection.forget_prompts(uuid))
+
+    async def do_now(self, line: str) -> str:
+        """Run a slash command also while a turn is running; returns its text. Raises `RequestRefused`."""
+        receipt = await self._session.submit(RunSlashCommand(line=line))
+        if isinstance(receipt, Refused):
+            raise RequestRefused(receipt.message)
+        return "" if receipt.outcome is None else command_text(receipt.outcome)
+
+    @property
+    def spent(self) -> Tally:
+        """What the prompts of this connection have used."""
+        return self._tally
 
     def stop(self) -> None:
         """Stop the turn that is running, and take no more prompts."""
@@ -157,15 +179,26 @@ class ControlClient:
         if isinstance(receipt, Refused):
             raise RequestRefused(receipt.message)
         self._is_asking = self._options.asks_program and mode != NOT_ASKING
+        self._connection.send(
+            {
+                "type": "system",
+                "subtype": "status",
+                "status": None,
+                "permissionMode": mode,
+                "session_id": self._tally.session_id,
+                "uuid": new_uuid(),
+            }
+        )
 
     async def _turn(self, prompt: UserLine) -> int:
         text, images = words_and_images(prompt.message.get("content"))
+        if typed_command(text) is None and (context := self._connection.take_context()):
+            text = f"{context}\n\n{text}"
         opening = await self._opening(text, images, is_plain=prompt.client_composed)
-        uuid = prompt.uuid or new_uuid()
         if not isinstance(opening, RunSlashCommand):
-            self.prompts.append(uuid)
+            self.prompts.append(prompt.uuid)
         if self._options.replays_prompts:
-            self._replay(prompt, uuid)
+            self._replay(prompt)
         self.calls.clear()
         printer = TurnPrinter(StreamJsonPrinter(self._output, self._headless()), self._tally, self.calls)
         run = self._run = HeadlessRun(self._session, printer, self._headless(), self._tally)
@@ -183,6 +216,7 @@ class ControlClient:
             output_format=OutputFormat.STREAM_JSON,
             include_partial_messages=self._options.include_partial_messages,
             commands=self._options.commands,
+            agents=self._options.agents,
             show_call=self._options.show_call,
             check=self._options.check,
             answer=self._answer if self._options.asks_program else None,
@@ -247,17 +281,19 @@ class ControlClient:
         return True
 
     def _tell_state(self, state: str) -> None:
+        only_for_sdk = {"sdk_host_only": True} if self._options.hides_state else {}
         self._connection.send(
             {
                 "type": "system",
                 "subtype": "session_state_changed",
                 "state": state,
+                **only_for_sdk,
                 "session_id": self._tally.session_id,
                 "uuid": new_uuid(),
             }
         )
 
-    def _replay(self, prompt: UserLine, uuid: str) -> None:
+    def _replay(self, prompt: UserLine) -> None:
         self._connection.send(
             {
                 "type": "user",
@@ -265,7 +301,7 @@ class ControlClient:
                 "parent_tool_use_id": None,
                 "isReplay": True,
                 "session_id": self._tally.session_id,
-                "uuid": uuid,
+                "uuid": prompt.uuid,
             }
         )
 
@@ -302,19 +338,3 @@ class TurnPrinter:
                 duration_api_ms=result.duration_api_ms - self._api_ms,
             )
         )
-
-
-def words_and_images(content: Any) -> tuple[str, tuple[str, ...]]:
-    """The text and the images of a prompt, which is a string or a list of blocks."""
-    if isinstance(content, str):
-        return content, ()
-    texts, images = [], []
-    for block in content if isinstance(content, list) else ():
-        match block:
-            case {"type": "text", "text": str(text)}:
-                texts.append(text)
-            case {"type": "image", "source": {"type": "base64", "media_type": str(kind), "data": str(data)}}:
-                images.append(f"data:{kind};base64,{data}")
-            case _:
-                pass
-    return "\n\n".join(texts), tuple(images)

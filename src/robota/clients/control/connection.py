@@ -10,9 +10,11 @@ from typing import Any, Final
 import msgspec
 
 from robota.clients.headless.output import Output
+from robota.clients.headless.result import new_uuid
 
 # No more lines are read while this many prompts are waiting.
 MAX_PROMPTS: Final = 1_000
+LATER: Final = "later"
 NOBODY: Final = "The program that started the session no longer answers."
 
 Handle = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -30,7 +32,7 @@ class UserLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line with a prompt."""
 
     message: dict[str, Any]
-    uuid: str | None = None
+    uuid: str = ""
     priority: str = "next"
     should_query: bool = msgspec.field(default=True, name="shouldQuery")
     client_composed: bool = False
@@ -47,6 +49,7 @@ class ControlConnection:
         self._waiting: dict[str, Future[dict[str, Any]]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._prompts: deque[UserLine] = deque()
+        self._context: list[str] = []
         self._changed = asyncio.Event()
         self._handle: Handle | None = None
         self._held: list[dict[str, Any]] = []
@@ -98,6 +101,22 @@ class ControlConnection:
     def has_prompt(self) -> bool:
         """Whether a prompt is waiting."""
         return bool(self._prompts)
+
+    @property
+    def waiting_prompts(self) -> list[str]:
+        """The ids of the prompts that wait, in their order."""
+        return [prompt.uuid for prompt in self._prompts]
+
+    def forget_prompts(self, *uuids: str) -> list[str]:
+        """Forget the waiting prompts with these ids. Returns the ids of those that were waiting."""
+        forgotten = [prompt.uuid for prompt in self._prompts if prompt.uuid in uuids]
+        self._prompts = deque(prompt for prompt in self._prompts if prompt.uuid not in forgotten)
+        return forgotten
+
+    def take_context(self) -> str:
+        """The texts that the program has added to the conversation without wanting an answer, once."""
+        context, self._context = "\n\n".join(self._context), []
+        return context
 
     async def request(self, subtype: str, **fields: Any) -> dict[str, Any]:
         """Send the program a request, and wait for the response as long as it takes. Raises `RequestRefused`.
@@ -163,9 +182,21 @@ class ControlConnection:
         except msgspec.ValidationError as error:
             self.complain(f"This prompt was ignored: {error}.")
             return
-        if not self.is_over and not self.on_urgent(line) and len(self._prompts) < MAX_PROMPTS:
-            self._prompts.append(line)
+        if self.is_over or self.on_urgent(line):
+            return
+        if not line.should_query:
+            self._context.append(words_and_images(line.message.get("content"))[0])
+        elif len(self._prompts) >= MAX_PROMPTS:
+            self.complain(f"This prompt was ignored: {MAX_PROMPTS:,} others are waiting.")
+        else:
+            self._prompts.insert(self._place_of(line), msgspec.structs.replace(line, uuid=line.uuid or new_uuid()))
             self._changed.set()
+
+    def _place_of(self, line: UserLine) -> int:
+        """Where a prompt waits: before those that are for later, if it is not."""
+        if line.priority == LATER:
+            return len(self._prompts)
+        return next((i for i, each in enumerate(self._prompts) if each.priority == LATER), len(self._prompts))
 
     def _take_request(self, read: dict[str, Any]) -> None:
         if read["request"]["subtype"] == "initialize" and self.initialize is None and self._handle is None:
@@ -211,3 +242,19 @@ class ControlConnection:
     def tell(self, text: str, level: str = "info") -> None:
         """Tell the program something that is no answer to a request."""
         self.send({"type": "system", "subtype": "informational", "content": text, "level": level})
+
+
+def words_and_images(content: Any) -> tuple[str, tuple[str, ...]]:
+    """The text and the images of a prompt, which is a string or a list of blocks."""
+    if isinstance(content, str):
+        return content, ()
+    texts, images = [], []
+    for block in content if isinstance(content, list) else ():
+        match block:
+            case {"type": "text", "text": str(text)}:
+                texts.append(text)
+            case {"type": "image", "source": {"type": "base64", "media_type": str(kind), "data": str(data)}}:
+                images.append(f"data:{kind};base64,{data}")
+            case _:
+                pass
+    return "\n\n".join(texts), tuple(images)

@@ -28,6 +28,14 @@ class ShownCall(msgspec.Struct, frozen=True, kw_only=True):
     input: dict[str, Any]
 
 
+class ShownAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An agent that the session can start."""
+
+    name: str
+    description: str = msgspec.field(default_factory=str)
+    model: str | None = None
+
+
 # Translates the name of a tool and the arguments of a call to those that are printed.
 ShowCall = Callable[[str, dict[str, Any]], ShownCall]
 
@@ -50,7 +58,7 @@ class HeadlessOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     With `check`, an invalid answer is sent back to the model once, with the problem.
     `until_saved` waits until the session is on disk, and returns why something is missing.
-    `commands` returns the slash commands of the session, for the formats that list them.
+    `commands` and `agents` return those of the session, for the formats that list them.
     `show_call` gives the names under which tools and arguments are printed as JSON.
     With `answer`, somebody answers approvals and questions while the task runs. With `leaves_asks`, a request for
     approval ends the run and can be answered later. Otherwise it is rejected.
@@ -67,6 +75,7 @@ class HeadlessOptions(msgspec.Struct, frozen=True, kw_only=True):
     cancel_grace_s: float = 10.0
     leaves_asks: bool = False
     commands: Callable[[], Sequence[SlashCommandInfo]] = tuple
+    agents: Callable[[], Sequence[ShownAgent]] = tuple
     show_call: ShowCall = own_names
     answer: AnswerAsk | None = None
     agent_version: str = f"robota {VERSION}"

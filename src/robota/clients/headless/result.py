@@ -61,7 +61,7 @@ def result_of(outcome: RunOutcome, tally: Tally, show_call: ShowCall = own_names
         duration_ms=tally.duration_ms,
         duration_api_ms=tally.duration_api_ms,
         usage=tally.usage,
-        model_usage={name: _model_usage(share, tally.context_window) for name, share in tally.models.items()},
+        model_usage=usage_by_model(tally),
         total_cost_usd=tally.total_cost,
         permission_denials=tuple(_shown_denial(each, show_call) for each in tally.denials),
         terminal_reason=outcome.terminal_reason,
@@ -71,6 +71,11 @@ def result_of(outcome: RunOutcome, tally: Tally, show_call: ShowCall = own_names
         api_error_status=UNSET if outcome.api_error_status is None else outcome.api_error_status,
         structured_output=msgspec.Raw(outcome.result.encode()) if outcome.is_structured else UNSET,
     )
+
+
+def usage_by_model(tally: Tally) -> dict[str, ModelUsage]:
+    """What each model has used."""
+    return {name: _model_usage(share, tally.context_window) for name, share in tally.models.items()}
 
 
 def failure(message: str, *, session_id: str = "", terminal_reason: str = "turn_setup_failed") -> Result:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from robota.clients.headless.options import HeadlessOptions, ShowCall, own_names
+from robota.clients.headless.options import HeadlessOptions, ShowCall, ShownAgent, own_names
 from robota.clients.headless.output import Output
 from robota.clients.headless.reply_stream import ReplyStream
 from robota.clients.headless.result import Result, new_message_id, new_uuid
@@ -48,6 +48,7 @@ class StreamJsonPrinter:
     def __init__(self, output: Output, options: HeadlessOptions) -> None:
         self._output = output
         self._commands = options.commands
+        self._agents = options.agents
         self._show_call = options.show_call
         self._version = options.agent_version
         self._failed_commands: set[str] = set()
@@ -104,7 +105,7 @@ class StreamJsonPrinter:
         if self._has_begun or self._first is None:
             return
         self._has_begun = True
-        fields = init_fields(self._first, self._commands(), self._show_call)
+        fields = init_fields(self._first, self._commands(), self._agents(), self._show_call)
         self._line("system", subtype="init", **{**fields, "claude_code_version": self._version})
         for line in self._held:
             self._output.json_line(line)
@@ -212,7 +213,10 @@ class StreamJsonPrinter:
 
 
 def init_fields(
-    state: SessionState, commands: Sequence[SlashCommandInfo] = (), show_call: ShowCall = own_names
+    state: SessionState,
+    commands: Sequence[SlashCommandInfo] = (),
+    agents: Sequence[ShownAgent] = (),
+    show_call: ShowCall = own_names,
 ) -> dict[str, Any]:
     """The fields of `system/init`. Empty lists are included."""
     return {
@@ -222,7 +226,7 @@ def init_fields(
         "mcp_servers": state.mcp_servers,
         "permissionMode": state.permission_mode,
         "slash_commands": [each.name for each in commands],
-        "agents": [],
+        "agents": [each.name for each in agents],
         "skills": [each.name for each in commands if each.source is not CommandSource.BUILT_IN and each.model_may_call],
         "plugins": state.plugins,
         "output_style": state.output_style or "default",

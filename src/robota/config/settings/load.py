@@ -60,10 +60,14 @@ def load_settings(
     *,
     flags: Mapping[str, Any] | None = None,
     managed: Path = MANAGED_SETTINGS,
+    reads_project: bool = True,
 ) -> Settings:
-    """Load all layers, with or without a workspace (`root`). Never fails for an invalid file: see `problems`."""
+    """Load all layers, with or without a workspace (`root`). Never fails for an invalid file: see `problems`.
+
+    Without `reads_project`, the configuration of the workspace counts as not trusted: only what it forbids applies.
+    """
     user = check_layer(with_legacy_provider(read_layer(Layer.USER, settings_path(env))))
-    workspace = WorkspaceSettings() if root is None else read_workspace(root, env)
+    workspace = WorkspaceSettings() if root is None else read_workspace(root, env, may_trust=reads_project)
     layers = [
         built_in(),
         user,

@@ -46,13 +46,14 @@ class WorkspaceSettings(msgspec.Struct, frozen=True, kw_only=True):
     ignored: tuple[str, ...] = ()
 
 
-def read_workspace(root: Path, env: Mapping[str, str]) -> WorkspaceSettings:
-    """Read the settings that the workspace at `root` may set now."""
+def read_workspace(root: Path, env: Mapping[str, str], *, may_trust: bool = True) -> WorkspaceSettings:
+    """Read the settings that the workspace at `root` may set now. Without `may_trust`, it is not trusted this time."""
     root = root.resolve()
     broad = _too_broad(root, env)
     if broad is not None:
         return WorkspaceSettings(ignored=(broad,))
-    trust = trust_of(take_snapshot(root), env)
+    snapshot = take_snapshot(root)
+    trust = trust_of(snapshot, env) if may_trust else Trust(state=TrustState.REFUSED, snapshot=snapshot)
     layers: list[LayerValues] = []
     kept_out: list[tuple[str, AdmittedSettings]] = []
     for layer in WORKSPACE_LAYERS:
@@ -61,7 +62,7 @@ def read_workspace(root: Path, env: Mapping[str, str]) -> WorkspaceSettings:
         part = admitted(parsed.raw, layer, trusted=trust.is_given)
         layers.append(check_layer(msgspec.structs.replace(parsed, raw=part.raw)))
         kept_out.append((path, part))
-    ignored = (*_never_lines(kept_out), *_untrusted_lines(trust, kept_out))
+    ignored = (*_never_lines(kept_out), *(_untrusted_lines(trust, kept_out) if may_trust else ()))
     return WorkspaceSettings(layers=tuple(layers), trust=trust, ignored=ignored)
 
 

@@ -114,9 +114,8 @@ def _has_tool(definition: AgentDefinition, tool: AnyTool) -> bool:
 
 def _names(tool: AnyTool) -> frozenset[str]:
     """Every name of a tool, in lower case: in files for other agents, too."""
-    foreign = () if tool.other_forms is None else tool.other_forms().names
     server = (tool.name.rpartition("__")[0],) if tool.name.startswith("mcp__") else ()
-    return frozenset(name.lower() for name in (tool.name, tool.label, *tool.aliases, *foreign, *server))
+    return frozenset(name.lower() for name in (*tool.every_name, *server))
 
 
 def _bare(written: str) -> str:

@@ -1,6 +1,6 @@
 """Collects the MCP servers of a session: from settings, plugins, and the files of a trusted workspace."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -30,14 +30,17 @@ class WrittenServer(msgspec.Struct, frozen=True):
 
 
 def load_servers(
-    settings: Settings, env: Mapping[str, str], from_plugins: Mapping[str, WrittenServer] | None = None
+    settings: Settings,
+    env: Mapping[str, str],
+    from_plugins: Mapping[str, WrittenServer] | None = None,
+    only: Collection[str] | None = None,
 ) -> Configured:
-    """The servers that can be started. Entries of plugins have the lowest precedence."""
+    """The servers that can be started, or `only` some. Entries of plugins have the lowest precedence."""
     own_servers, file_notices = written_servers(settings)
     written = {**(from_plugins or {}), **own_servers}
     notices = list(file_notices)
     servers: list[Server] = []
-    for name in sorted(written):
+    for name in sorted(written if only is None else written.keys() & set(only)):
         own = written[name].variables
         server, entry_notices = read_server(name, written[name].entry, written[name].where, {**env, **own})
         notices += entry_notices

@@ -1,7 +1,7 @@
 """Reads agent definitions (`agents/NAME.md`) in the format of Claude Code: front matter, then its instructions."""
 
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -39,11 +39,23 @@ def agent_definition(path: str, data: bytes, plugin: str = "") -> AgentDefinitio
     matter = read_front_matter(data[:MAX_BYTES].decode("utf-8", "backslashreplace").replace("\r\n", "\n"))
     fields = Fields(matter.fields)
     name = single_line(fields.text("name"), MAX_NAME) or single_line(PurePosixPath(path).stem, MAX_NAME)
+    definition = _defined(f"{plugin}:{name}" if plugin else name, fields, matter.text, plugin)
+    problems = () if matter.problem is None else (matter.problem,)
+    return msgspec.structs.replace(definition, source=path, ignored=(*problems, *definition.ignored))
+
+
+def agent_of_program(name: str, given: dict[str, Any]) -> AgentDefinition:
+    """An agent as a program defines it: the same fields, and its instructions as `prompt`. Never raises."""
+    rest = {key: value for key, value in given.items() if key != "prompt" and value is not None}
+    prompt = given.get("prompt")
+    return _defined(single_line(name, MAX_NAME), Fields(rest), prompt if isinstance(prompt, str) else "")
+
+
+def _defined(name: str, fields: Fields, prompt: str, plugin: str = "") -> AgentDefinition:
     definition = AgentDefinition(
-        name=f"{plugin}:{name}" if plugin else name,
+        name=name,
         description=single_line(fields.text("description"), MAX_DESCRIPTION),
-        prompt=visible(matter.text.strip(), LINES_AND_TABS | SPACES),
-        source=path,
+        prompt=visible(prompt.strip(), LINES_AND_TABS | SPACES),
         tools=_tools(fields),
         disallowed_tools=fields.words("disallowedTools"),
         model=_model(fields),
@@ -52,9 +64,7 @@ def agent_definition(path: str, data: bytes, plugin: str = "") -> AgentDefinitio
         background=fields.flag("background", default=False),
         initial_prompt=fields.text("initialPrompt"),
     )
-    problems = () if matter.problem is None else (matter.problem,)
-    ignored = (*problems, *fields.invalid, *_without_effect(fields, plugin))
-    return msgspec.structs.replace(definition, ignored=ignored)
+    return msgspec.structs.replace(definition, ignored=(*fields.invalid, *_without_effect(fields, plugin)))
 
 
 def _tools(fields: Fields) -> tuple[str, ...] | None:

@@ -3,24 +3,47 @@
 An unsupported option does not end the run, unless it would be unsafe to continue without it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from robota.cli.command_line import CommandLine, UsageError
 from robota.cli.run.file_options import json_option
+from robota.clients.control.effort import effort_for
 from robota.config.arguments import declared
 from robota.protocol.permission_mode import PermissionMode
 
 CONTROL: Final = "stream-json"
 # Handled by the control client itself, or without a meaning here; the names of those that take a value.
-TAKEN: Final = frozenset({"--input-format", "--output-format", "--verbose", "--replay-user-messages", "--print", "-p"})
-# Without these, the run would do something else than the program asked for.
+TAKEN: Final = frozenset(
+    {
+        "--input-format",
+        "--output-format",
+        "--verbose",
+        "--replay-user-messages",
+        "--print",
+        "-p",
+        # The permission mode bypassPermissions needs no second option.
+        "--allow-dangerously-skip-permissions",
+    }
+)
+NOTHING_IF_EMPTY: Final = frozenset({"--system-prompt", "--append-system-prompt", "--resume", "--model", "--agent"})
+PROJECT_SOURCES: Final = frozenset({"project", "local"})
+# Without these, the run would do what the program has forbidden.
 REFUSED: Final = {
-    "--resume-session-at": "Robota resumes a session at its end. To go back first: robota rewind",
+    "--managed-settings": "rules that nothing may override are in the managed settings file of this machine; "
+    "rules for one run are given with --settings",
 }
-NOTHING_IF_EMPTY: Final = frozenset({"--system-prompt", "--append-system-prompt", "--resume", "--model"})
+NOTICES: Final = {
+    "--no-session-persistence": "The session is recorded all the same, because undo needs it; to delete it: "
+    "robota sessions delete",
+    "--task-budget": "There is no limit of tokens for a task; --max-turns and --max-budget-usd limit it.",
+}
+NO_PROMPT_TOOL: Final = (
+    "No MCP tool decides about permissions: what would need approval is denied. A callback of the program can decide."
+)
+NO_MEANING: Final = "The option {name} has no meaning for Robota and was ignored."
 EFFORTS: Final = {"xhigh": "high", "max": "high"}
 AS_DEFAULT: Final = frozenset({"auto", "dontAsk"})
 
@@ -28,7 +51,8 @@ AS_DEFAULT: Final = frozenset({"auto", "dontAsk"})
 class ClaudeFlags(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line of an SDK says beyond the options of `robota`.
 
-    `argv` are these options. `tools` are the only ones that the model may use, None for all.
+    `argv` are these options. `tools` are the only built-in ones that are offered, None for all. `resumes_at` is the
+    message at which the session is resumed; empty for its end. With `mirrors`, the program keeps a copy of the session.
     """
 
     argv: tuple[str, ...]
@@ -37,6 +61,9 @@ class ClaudeFlags(msgspec.Struct, frozen=True, kw_only=True):
     never_asks: bool = False
     sdk_servers: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
+    reads_project: bool = True
+    resumes_at: str = ""
+    mirrors: bool = False
     notices: tuple[str, ...] = ()
 
 
@@ -60,7 +87,7 @@ def read_flags(argv: Sequence[str]) -> ClaudeFlags:
 
 def _refuse_unsafe(name: str, value: str | None) -> None:
     if name in REFUSED and value:
-        raise UsageError(f"{name} is not supported: {REFUSED[name]}")
+        raise UsageError(f"{name} is not supported: {REFUSED[name]}. Nothing was started.")
     if name == "--output-format" and value != CONTROL:
         raise UsageError("--input-format stream-json needs --output-format stream-json.")
     if not name.startswith("-"):
@@ -68,35 +95,75 @@ def _refuse_unsafe(name: str, value: str | None) -> None:
 
 
 def _with_own(flags: ClaudeFlags, name: str, value: str | None) -> ClaudeFlags | None:
-    """The flags with an option that only SDKs use; None if this is another one."""
-    match name:
-        case "--replay-user-messages":
-            return msgspec.structs.replace(flags, replays_prompts=True)
-        case "--permission-prompt-tool":
-            return msgspec.structs.replace(flags, asks_program=value == "stdio")
-        case "--tools":
-            tools = None if value == "default" else tuple(each for each in (value or "").split(",") if each)
-            return msgspec.structs.replace(flags, tools=tools)
-        case "--mcp-config":
-            servers, rest = _split_servers(value or "")
-            with_servers = msgspec.structs.replace(flags, sdk_servers=servers)
-            return _with_words(with_servers, f"--mcp-config={rest}") if rest else with_servers
-        case "--permission-mode" if value in AS_DEFAULT:
-            never_asks = msgspec.structs.replace(flags, never_asks=value == "dontAsk")
-            return _with_words(never_asks, f"--permission-mode={PermissionMode.DEFAULT}")
-        case "--effort":
-            return _with_words(flags, f"--effort={EFFORTS.get(value or '', value)}")
-        case _:
-            return flags if name in TAKEN else None
+    """The flags with an option that means something else here, or only to SDKs; None if this is another one."""
+    read = READERS.get(name)
+    if read is None:
+        return flags if name in TAKEN else None
+    return read(flags, value or "")
+
+
+def _tools(flags: ClaudeFlags, value: str) -> ClaudeFlags:
+    tools = None if value == "default" else tuple(each.strip() for each in value.split(",") if each.strip())
+    return msgspec.structs.replace(flags, tools=tools)
+
+
+def _setting_sources(flags: ClaudeFlags, value: str) -> ClaudeFlags:
+    given = {each.strip() for each in value.split(",")}
+    return msgspec.structs.replace(flags, reads_project=not given.isdisjoint(PROJECT_SOURCES))
+
+
+def _mcp_config(flags: ClaudeFlags, value: str) -> ClaudeFlags:
+    servers, rest = _split_servers(value)
+    with_servers = msgspec.structs.replace(flags, sdk_servers=servers)
+    return _with_words(with_servers, f"--mcp-config={rest}") if rest else with_servers
+
+
+def _permission_mode(flags: ClaudeFlags, value: str) -> ClaudeFlags:
+    if value not in AS_DEFAULT:
+        return _with_words(flags, f"--permission-mode={value}")
+    never_asks = msgspec.structs.replace(flags, never_asks=value == "dontAsk")
+    return _with_words(never_asks, f"--permission-mode={PermissionMode.DEFAULT}")
+
+
+def _permission_prompt_tool(flags: ClaudeFlags, value: str) -> ClaudeFlags:
+    if value == "stdio":
+        return msgspec.structs.replace(flags, asks_program=True)
+    return _with_notice(flags, NO_PROMPT_TOOL)
+
+
+def _thinking(flags: ClaudeFlags, value: str) -> ClaudeFlags:
+    return _with_words(flags, "--effort=low") if value == "disabled" else flags
+
+
+def _thinking_tokens(flags: ClaudeFlags, value: str) -> ClaudeFlags:
+    return _with_words(flags, f"--effort={effort_for(int(value))}") if value.isdecimal() else flags
+
+
+READERS: Final[Mapping[str, Callable[[ClaudeFlags, str], ClaudeFlags]]] = {
+    "--replay-user-messages": lambda flags, value: msgspec.structs.replace(flags, replays_prompts=True),
+    "--resume-session-at": lambda flags, value: msgspec.structs.replace(flags, resumes_at=value),
+    "--session-mirror": lambda flags, value: msgspec.structs.replace(flags, mirrors=True),
+    "--setting-sources": _setting_sources,
+    "--permission-prompt-tool": _permission_prompt_tool,
+    "--permission-mode": _permission_mode,
+    "--tools": _tools,
+    "--mcp-config": _mcp_config,
+    "--effort": lambda flags, value: _with_words(flags, f"--effort={EFFORTS.get(value, value)}"),
+    "--thinking": _thinking,
+    "--max-thinking-tokens": _thinking_tokens,
+}
 
 
 def _with_option(flags: ClaudeFlags, name: str, value: str | None, is_known: bool) -> ClaudeFlags:
     if not is_known:
-        notice = f"The option {name} has no meaning for Robota and was ignored."
-        return msgspec.structs.replace(flags, notices=(*flags.notices, notice))
+        return _with_notice(flags, NOTICES.get(name, NO_MEANING.format(name=name)))
     if name in NOTHING_IF_EMPTY and not value:
         return flags
     return _with_words(flags, name if value is None else f"{name}={value}")
+
+
+def _with_notice(flags: ClaudeFlags, notice: str) -> ClaudeFlags:
+    return msgspec.structs.replace(flags, notices=(*flags.notices, notice))
 
 
 def _with_words(flags: ClaudeFlags, *words: str) -> ClaudeFlags:

@@ -1,5 +1,6 @@
 """What a program says about itself in `initialize`; the TypeScript SDK says there what Python's says with options."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +16,16 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     system_prompt: str | tuple[str, ...] = ""
     append_system_prompt: str = ""
     json_schema: dict[str, Any] | None = None
+    agents: dict[str, dict[str, Any]] = {}
+    plugins: tuple[dict[str, Any], ...] = ()
+    plan_mode_instructions: str = ""
+    title: str = ""
+
+    @property
+    def plugin_directories(self) -> tuple[Path, ...]:
+        """The directories of the plugins that the program names."""
+        paths = (each.get("path") for each in self.plugins if each.get("type") == "local")
+        return tuple(Path(path) for path in paths if isinstance(path, str) and path)
 
 
 def introduction_in(request: dict[str, Any] | None) -> Introduction:
@@ -40,6 +51,8 @@ def introduced(arguments: CommandLine, said: Introduction) -> CommandLine:
         parts.append(AnswerSchema(schema).instruction)
     return msgspec.structs.replace(
         arguments,
+        plugin_dir=(*arguments.plugin_dir, *said.plugin_directories),
+        name=said.title or arguments.name,
         system_prompt=prompt or arguments.system_prompt,
         append_system_prompt="\n\n".join(part for part in parts if part) or None,
         answer_schema=schema,

@@ -11,11 +11,11 @@ import msgspec
 from robota.app.session import OpenSession
 from robota.cli.command_line import CommandLine
 from robota.cli.run.control.flags import ClaudeFlags
-from robota.cli.run.control.introduction import introduced, introduction_in
-from robota.cli.run.tool_names import shown_as_in_claude_code
+from robota.cli.run.control.introduction import Introduction, introduced, introduction_in
+from robota.cli.run.tool_names import agents_of, shown_as_in_claude_code
 from robota.clients.control.client import ControlClient, ControlOptions
 from robota.clients.control.connection import ControlConnection
-from robota.clients.control.requests import ControlRequests, welcome
+from robota.clients.control.requests import Begun, ControlRequests, welcome
 from robota.clients.headless.output import Output, OutputLost
 from robota.clients.terminal.signals import signals_to
 from robota.commands.session_commands import with_commands
@@ -31,11 +31,14 @@ if TYPE_CHECKING:
 
     from robota.clients.control.permission import ReadInput
     from robota.clients.headless.options import CheckAnswer
+    from robota.contracts.agent import AgentDefinition
     from robota.serving.handing_over import HandedOver
 
     Client = Callable[[OpenSession], Awaitable[int | SessionWanted]]
 
 STDOUT_CLOSED = 141
+# Set by SDKs that read the state of the session themselves.
+READS_STATE = "CLAUDE_CODE_SDK_READS_SESSION_STATE"
 
 
 class RunSession(Protocol):
@@ -61,29 +64,38 @@ async def control_session(
     arguments = introduced(arguments, introduction)
     asks = flags.asks_program and not flags.never_asks
     last: ControlClient | None = None
+    begun: Begun | None = None
 
     async def client(opened: OpenSession) -> int | SessionWanted:
-        nonlocal last
-        session = with_commands(opened, os.environ)
+        nonlocal last, begun
+        # Whatever a control request changes, the program wants; what a prompt says is refused by itself.
+        session = with_commands(opened, os.environ, attended=True)
         options = ControlOptions(
             show_call=shown_as_in_claude_code(opened),
             read_input=_input_reader(opened),
             commands=lambda: session.commands,
+            agents=lambda: agents_of(opened),
             asks_program=asks,
             include_partial_messages=arguments.include_partial_messages,
             replays_prompts=flags.replays_prompts,
+            hides_state=os.environ.get(READS_STATE) == "1",
             check=_check(arguments),
         )
         last = control = ControlClient(session, connection, output, options, last)
-        requests = ControlRequests(control, session, servers)
-        connection.begin(requests.handle, welcome(session.commands, opened.options.model, None))
+        answer = welcome(session.commands, agents_of(opened), opened.options.model, None)
+        begun = begun or Begun(welcome=answer, model=opened.options.model)
+        connection.begin(ControlRequests(control, session, servers, begun).handle, answer)
         with signals_to(lambda number: control.stop()):
             return await control.run()
 
     try:
-        additions = await _additions(connection, servers, introduction.hooks, warn)
+        additions = await _additions(connection, servers, introduction, warn)
         launch = msgspec.structs.replace(
-            _restricted(arguments, flags), additions=additions, prompt_author=PromptAuthor.ANYBODY
+            arguments,
+            additions=additions,
+            prompt_author=PromptAuthor.ANYBODY,
+            only_tools=flags.tools,
+            reads_project=flags.reads_project,
         )
         return await run_session(launch, client, attended=asks, client_after_switch=client)
     except OutputLost:
@@ -93,15 +105,26 @@ async def control_session(
 
 
 async def _additions(
-    connection: ControlConnection, servers: Sequence[str], hooks: Any, warn: Callable[[str], None]
+    connection: ControlConnection, servers: Sequence[str], said: Introduction, warn: Callable[[str], None]
 ) -> Additions:
-    """The tools and hooks that live in the program."""
-    if not hooks and not servers:
-        return Additions()
+    """The tools and hooks that live in the program, and the agents that it defines."""
+    agents = _agents(said, warn) if said.agents else ()
+    if not said.hooks and not servers:
+        return Additions(agents=agents)
     from robota.cli.run.control.program_parts import program_hooks, program_tools
 
     tools = await program_tools(connection, servers, warn)
-    return Additions(tools=tools, hook_rules=program_hooks(connection, hooks, warn))
+    return Additions(tools=tools, hook_rules=program_hooks(connection, said.hooks, warn), agents=agents)
+
+
+def _agents(said: Introduction, warn: Callable[[str], None]) -> "tuple[AgentDefinition, ...]":
+    from robota.knowledge.agents.definition_file import agent_of_program
+
+    agents = tuple(agent_of_program(name, given) for name, given in said.agents.items())
+    for agent in agents:
+        for problem in agent.ignored:
+            warn(f"The agent {agent.name}: {problem}.")
+    return agents
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes | str]:
@@ -123,16 +146,3 @@ def _check(arguments: CommandLine) -> "CheckAnswer | None":
     from robota.cli.run.answer_schema import AnswerSchema
 
     return AnswerSchema(arguments.answer_schema).checked
-
-
-def _restricted(arguments: CommandLine, flags: ClaudeFlags) -> CommandLine:
-    """The command line, with every tool denied that the program does not offer."""
-    if flags.tools is None:
-        return arguments
-    from robota.contracts.tool import Effect
-    from robota.tools.registry import builtin_tools
-
-    working = [tool for tool in builtin_tools() if not tool.effects <= {Effect.TALK}]
-    others = [tool.label for tool in working if tool.label not in flags.tools and tool.name not in flags.tools]
-    denied = (*arguments.disallowed_tools, *dict.fromkeys(others))
-    return msgspec.structs.replace(arguments, disallowed_tools=denied)
