@@ -44,10 +44,11 @@ class Selected(msgspec.Struct, frozen=True):
 
 
 class CopyOfSession(msgspec.Struct, frozen=True, kw_only=True):
-    """Continue in a copy of the session, with this id and name if there are any."""
+    """Continue in a copy of the session, with this id and name if there are any, up to the record `end`."""
 
     session_id: str | None = None
     name: str | None = None
+    end: int | None = None
 
 
 class UserAtResumption(Protocol):
@@ -84,7 +85,7 @@ async def session_to_resume(
             "came with the directory, or was moved or copied here. Anyone may have written the contents of "
             f"{session.directory}."
         )
-    return session.directory if copied is None else _copy_of(session, copied, root, user, env)
+    return session.directory if copied is None else copy_of_session(session.directory, copied, root, user, env)
 
 
 def title_of(session: CataloguedSession) -> str:
@@ -144,7 +145,7 @@ def _named(here: Sequence[CataloguedSession], name: str, root: Path, user: Path,
     )
 
 
-def _copy_of(session: CataloguedSession, copied: CopyOfSession, root: Path, user: Path, env: Mapping[str, str]) -> Path:
+def copy_of_session(directory: Path, copied: CopyOfSession, root: Path, user: Path, env: Mapping[str, str]) -> Path:
     """A copy of the session with a new id; the session itself stays unchanged."""
     from robota.log.kinds.session import kept_name
     from robota.log.snapshot_keeper import rewind_index_path
@@ -156,6 +157,8 @@ def _copy_of(session: CataloguedSession, copied: CopyOfSession, root: Path, user
     now_ms = wall_clock_ms()
     new_id = copied.session_id or new_session_id(now_ms, os.urandom(SESSION_ID_BYTES))
     with DraftSession(root, user, new_id, Redactor(secret_variables(env))) as draft:
-        fork = fork_of(session.directory, None, rewind_index_path(user, session.directory))
+        fork = fork_of(directory, None, rewind_index_path(user, directory))
+        if copied.end is not None:
+            fork = msgspec.structs.replace(fork, end=copied.end)
         write_fork(draft, fork, new_id, kept_name(copied.name), now_ms)
         return draft.finish()

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.clients.control.connection import ControlConnection, RequestRefused, UserLine, words_and_images
+from robota.clients.control.mirror import TranscriptMirror
 from robota.clients.control.permission import (
     PermissionAnswer,
     ReadInput,
@@ -39,7 +40,7 @@ from robota.protocol.commands import (
     SetPermissionMode,
 )
 from robota.protocol.conversation import ToolUseBlock
-from robota.protocol.events import State, TurnReply
+from robota.protocol.events import State, TurnReply, TurnResults
 from robota.protocol.message import Message
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.port import SessionPort
@@ -76,6 +77,7 @@ class ControlOptions(msgspec.Struct, frozen=True, kw_only=True):
     replays_prompts: bool = False
     hides_state: bool = False
     check: CheckAnswer | None = None
+    mirror: TranscriptMirror | None = None
 
 
 class ControlClient:
@@ -200,7 +202,11 @@ class ControlClient:
         if self._options.replays_prompts:
             self._replay(prompt)
         self.calls.clear()
-        printer = TurnPrinter(StreamJsonPrinter(self._output, self._headless()), self._tally, self.calls)
+        mirror = self._options.mirror
+        if mirror is not None and not isinstance(opening, RunSlashCommand):
+            mirror.prompt(prompt.uuid, text)
+        inner = StreamJsonPrinter(self._output, self._headless())
+        printer = TurnPrinter(inner, self._tally, self.calls, mirror)
         run = self._run = HeadlessRun(self._session, printer, self._headless(), self._tally)
         try:
             await run.until_end(opening)
@@ -309,9 +315,12 @@ class ControlClient:
 class TurnPrinter:
     """Prints one turn. Its result covers this turn only, except that cost and models are running totals."""
 
-    def __init__(self, inner: StreamJsonPrinter, tally: Tally, calls: Calls) -> None:
+    def __init__(
+        self, inner: StreamJsonPrinter, tally: Tally, calls: Calls, mirror: TranscriptMirror | None = None
+    ) -> None:
         self._inner = inner
         self._calls = calls
+        self._mirror = mirror
         self._usage, self._turns, self._denied = tally.usage, tally.num_turns, len(tally.denials)
         self._api_ms = tally.duration_api_ms
         self._started = time.monotonic()
@@ -319,13 +328,20 @@ class TurnPrinter:
     @property
     def handlers(self) -> Handlers:
         handlers = dict(self._inner.handlers)
-        printed = handlers[TurnReply]
+        print_reply, print_results = handlers[TurnReply], handlers[TurnResults]
 
-        def reply(event: Any) -> None:
+        def reply(event: TurnReply) -> None:
             self._calls.update({(event.task_id, block.id): block for block in event.reply.tool_uses})
-            printed(event)
+            print_reply(event)
+            if self._mirror is not None and self._inner.caller_of(event.task_id) is None:
+                self._mirror.reply(event.reply)
 
-        return {**handlers, TurnReply: reply}
+        def results(event: TurnResults) -> None:
+            print_results(event)
+            if self._mirror is not None and self._inner.caller_of(event.task_id) is None:
+                self._mirror.results(event.results)
+
+        return {**handlers, TurnReply: reply, TurnResults: results}
 
     def finish(self, result: Result) -> None:
         self._inner.finish(

@@ -1,6 +1,7 @@
 """The result object: the last line of `stream-json` and the only one of `json`."""
 
 import os
+from hashlib import sha256
 from typing import Literal
 
 import msgspec
@@ -118,8 +119,16 @@ def _model_usage(share: ModelShare, context_window: int | None) -> ModelUsage:
 
 def new_uuid() -> str:
     """A random UUID (version 4). Importing `uuid` would take longer than generating all identifiers of a run."""
-    bits = bytearray(os.urandom(16))
-    bits[6] = bits[6] & 0x0F | 0x40
+    return _uuid_of(bytearray(os.urandom(16)), version=4)
+
+
+def reply_uuid(session_id: str, reply_id: str) -> str:
+    """The UUID of a reply of the model, which is the same whenever the session is read again."""
+    return _uuid_of(bytearray(sha256(f"{session_id}\0{reply_id}".encode()).digest()[:16]), version=8)
+
+
+def _uuid_of(bits: bytearray, version: int) -> str:
+    bits[6] = bits[6] & 0x0F | version << 4
     bits[8] = bits[8] & 0x3F | 0x80
     digits = bits.hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -9,7 +9,7 @@ import msgspec
 from robota.clients.headless.options import HeadlessOptions, ShowCall, ShownAgent, own_names
 from robota.clients.headless.output import Output
 from robota.clients.headless.reply_stream import ReplyStream
-from robota.clients.headless.result import Result, new_message_id, new_uuid
+from robota.clients.headless.result import Result, new_message_id, new_uuid, reply_uuid
 from robota.clients.terminal.line import Handlers
 from robota.protocol.conversation import AssistantBlock, AssistantTurn, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from robota.protocol.events import (
@@ -87,6 +87,10 @@ class StreamJsonPrinter:
         }
         return {**lines, **deltas}
 
+    def caller_of(self, task_id: str) -> str | None:
+        """The call that started the agent that works on a task; None for the conversation itself."""
+        return self._callers.get(task_id)
+
     def finish(self, result: Result) -> None:
         for stream in self._streams.values():
             stream.abandon()
@@ -114,7 +118,8 @@ class StreamJsonPrinter:
         reply = event.reply
         streamed_id = self._stream_of(event.task_id).finish(reply) if self._has_partials else None
         message = assistant_message(reply, streamed_id, self._show_call)
-        self._line("assistant", message=message, parent_tool_use_id=self._callers.get(event.task_id))
+        uuid = reply_uuid(self._session_id, reply.id)
+        self._line("assistant", message=message, parent_tool_use_id=self._callers.get(event.task_id), uuid=uuid)
 
     def _turn_results(self, event: TurnResults) -> None:
         failed = self._failed_commands
@@ -205,7 +210,8 @@ class StreamJsonPrinter:
         self._line("stream_event", event=event, parent_tool_use_id=caller)
 
     def _line(self, kind: str, /, **fields: Any) -> None:
-        line = {"type": kind, **fields, "session_id": self._session_id, "uuid": new_uuid()}
+        uuid = fields.pop("uuid", None) or new_uuid()
+        line = {"type": kind, **fields, "session_id": self._session_id, "uuid": uuid}
         if self._has_begun:
             self._output.json_line(line)
         else:

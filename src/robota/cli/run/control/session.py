@@ -10,11 +10,13 @@ import msgspec
 
 from robota.app.session import OpenSession
 from robota.cli.command_line import CommandLine
+from robota.cli.run.control.continuing import Continued, continued, go_back, last_line, transcript_path
 from robota.cli.run.control.flags import ClaudeFlags
 from robota.cli.run.control.introduction import Introduction, introduced, introduction_in
 from robota.cli.run.tool_names import agents_of, shown_as_in_claude_code
 from robota.clients.control.client import ControlClient, ControlOptions
 from robota.clients.control.connection import ControlConnection
+from robota.clients.control.mirror import TranscriptMirror
 from robota.clients.control.requests import Begun, ControlRequests, welcome
 from robota.clients.headless.output import Output, OutputLost
 from robota.clients.terminal.signals import signals_to
@@ -62,12 +64,15 @@ async def control_session(
     introduction = introduction_in(connection.initialize)
     servers = tuple(dict.fromkeys((*flags.sdk_servers, *introduction.sdk_mcp_servers)))
     arguments = introduced(arguments, introduction)
+    continuing = Continued(arguments=arguments)
     asks = flags.asks_program and not flags.never_asks
     last: ControlClient | None = None
     begun: Begun | None = None
 
     async def client(opened: OpenSession) -> int | SessionWanted:
         nonlocal last, begun
+        if last is None and continuing.back_before is not None:
+            await go_back(opened.session, continuing.back_before)
         # Whatever a control request changes, the program wants; what a prompt says is refused by itself.
         session = with_commands(opened, os.environ, attended=True)
         options = ControlOptions(
@@ -80,6 +85,7 @@ async def control_session(
             replays_prompts=flags.replays_prompts,
             hides_state=os.environ.get(READS_STATE) == "1",
             check=_check(arguments),
+            mirror=_mirror(opened, connection) if flags.mirrors else None,
         )
         last = control = ControlClient(session, connection, output, options, last)
         answer = welcome(session.commands, agents_of(opened), opened.options.model, None)
@@ -89,9 +95,10 @@ async def control_session(
             return await control.run()
 
     try:
+        continuing = await continued(arguments, flags, os.environ, warn)
         additions = await _additions(connection, servers, introduction, warn)
         launch = msgspec.structs.replace(
-            arguments,
+            continuing.arguments,
             additions=additions,
             prompt_author=PromptAuthor.ANYBODY,
             only_tools=flags.tools,
@@ -125,6 +132,11 @@ def _agents(said: Introduction, warn: Callable[[str], None]) -> "tuple[AgentDefi
         for problem in agent.ignored:
             warn(f"The agent {agent.name}: {problem}.")
     return agents
+
+
+def _mirror(opened: OpenSession, connection: ControlConnection) -> TranscriptMirror:
+    place = (transcript_path(opened, os.environ), opened.options.session_id, str(opened.options.cwd))
+    return TranscriptMirror(connection, place, shown_as_in_claude_code(opened), last_line(opened, os.environ))
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes | str]:
