@@ -85,11 +85,10 @@ def configured_servers(
     env: Mapping[str, str],
     only: Sequence[str] | None = None,
 ) -> "tuple[McpServers | None, tuple[str, ...]]":
-    """The MCP servers of settings, plugins and a trusted workspace, not started yet; None if there are none.
+    """The MCP servers (`only` some) of settings, plugins and a trusted workspace, not started yet; None for none.
 
     They start in `root` only if it is trusted, because programs such as npx run code that they find there. Their tools
-    are pinned for the `project`, which may have several worktrees. `code` compares what they run. With `only`, no other
-    servers than these are started.
+    are pinned for the `project`, which may have several worktrees. `code` compares what they run.
     """
     if code is None or not _has_servers(settings, plugins):
         return None, ()
@@ -100,8 +99,7 @@ def configured_servers(
     servers = load_servers(settings, env, _plugin_servers(plugins), only)
     if not servers.servers:
         return None, servers.notices
-    cwd = root if settings.is_trusted else UNTRUSTED_CWD
-    pins = PinnedToolStore(project, env)
+    cwd, pins = root if settings.is_trusted else UNTRUSTED_CWD, PinnedToolStore(project, env)
     return McpServers(servers.servers, code, cwd, pins, env, withheld_variables(settings)), servers.notices
 
 

@@ -74,8 +74,7 @@ def resolve_parts(launch: LaunchOptions, env: Mapping[str, str], redactor: Redac
     sandbox = _sandbox(settings, root, env, undo)
     policy, rule_notices = session_policy(launch, settings, root, sandbox, env)
     modes, mode_notices = task_modes(launch, settings, root, env)
-    plugins, plugin_notices = session_plugins(settings, launch.kept_in or root, env)
-    plugins, named_notices = with_named_plugins(plugins, launch.plugin_dir, root, env)
+    plugins, plugin_notices = _plugins(launch, settings, root, env)
     options, option_notices = _options(launch, settings, profile, plugins, root, env, sandbox)
     bundles = _bundles(settings, plugins, root, env, sandbox)
     programs = _programs(launch, settings, plugins, root, env)
@@ -90,16 +89,16 @@ def resolve_parts(launch: LaunchOptions, env: Mapping[str, str], redactor: Redac
         modes=modes,
         plugins=plugins,
         programs=programs,
-        notices=(
-            *settings.notices,
-            *rule_notices,
-            *mode_notices,
-            *plugin_notices,
-            *named_notices,
-            *option_notices,
-            *programs.notices,
-        ),
+        notices=(*settings.notices, *rule_notices, *mode_notices, *plugin_notices, *option_notices, *programs.notices),
     )
+
+
+def _plugins(
+    launch: LaunchOptions, settings: Settings, root: Path, env: Mapping[str, str]
+) -> "tuple[tuple[ActivePlugin, ...], tuple[str, ...]]":
+    plugins, notices = session_plugins(settings, launch.kept_in or root, env)
+    plugins, more = with_named_plugins(plugins, launch.plugin_dir, root, env)
+    return plugins, (*notices, *more)
 
 
 def _programs(

@@ -27,6 +27,16 @@ def session_tools(
 
     `adapt` adapts these tools to the session. With `only`, no other built-in tools are offered.
     """
+    added = _added(has_skills=has_skills, has_memory=has_memory)
+    if only is not None:
+        built_in = _named(only, (*builtin_tools(), *added))
+        names = tuple(tool.name for tool in (*built_in, *more))
+        return SessionTools(names, lambda: adapt((*built_in, *more)), servers, has_sandbox=has_sandbox)
+    names = (*BUILT_IN_IDS, *(tool.name for tool in (*added, *more)))
+    return SessionTools(names, lambda: adapt((*builtin_tools(), *added, *more)), servers, has_sandbox=has_sandbox)
+
+
+def _added(*, has_skills: bool, has_memory: bool) -> list[AnyTool]:
     added: list[AnyTool] = []
     if has_skills:
         from robota.tools.task import skill
@@ -36,13 +46,7 @@ def session_tools(
         from robota.tools.task import remember
 
         added.append(remember.TOOL)
-    if only is not None:
-        built_in = _named(only, (*builtin_tools(), *added))
-        names = tuple(tool.name for tool in (*built_in, *more))
-        return SessionTools(names, lambda: adapt((*built_in, *more)), servers, has_sandbox=has_sandbox)
-    added += more
-    names = (*BUILT_IN_IDS, *(tool.name for tool in added))
-    return SessionTools(names, lambda: adapt((*builtin_tools(), *added)), servers, has_sandbox=has_sandbox)
+    return added
 
 
 def _named(names: Sequence[str], tools: Sequence[AnyTool]) -> tuple[AnyTool, ...]:
