@@ -16,6 +16,7 @@ from robota.clients.tui.app import ScreenSetup, ScreenShell
 from robota.clients.tui.colours import ColourDepth
 from robota.clients.tui.flows import typing_pause
 from robota.clients.tui.key_table import USUAL, Action, Bindings, DraftAction, ScreenAction, SessionAction
+from robota.clients.tui.live_view import shown_answers
 from robota.clients.tui.palettes import DARK
 from robota.clients.tui.state import QuestionDialog, ScreenState
 from robota.clients.tui.theme import Palette, Theme
@@ -33,6 +34,7 @@ from robota.protocol.asks.ask import (
     OfferedRules,
     QuestionAsk,
     ResumeAsk,
+    SuggestedAnswer,
 )
 from robota.protocol.commands import (
     Accepted,
@@ -138,6 +140,9 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         Scene(events=CARD, keys=(KeyPress("e", "e"), KeyPress(Keys.ControlE, "\x05"), KeyPress("1", "1"))),
     ),
     "question of the model": (Scene(events=asking("followup", QuestionAsk(question="Which?"))),),
+    "question of the model, with answers": (
+        Scene(events=asking("followup", QuestionAsk(question="Which?", suggestions=(SuggestedAnswer(answer="this"),)))),
+    ),
     "failed request": (Scene(events=asking("api_req_failed", FailureAsk(message="401"))),),
     "failed request, a draft": (Scene(events=asking("api_req_failed", FailureAsk(message="401")), text=DRAFT),),
     "limit reached": (
@@ -226,7 +231,7 @@ def _dialog(state: ScreenState) -> object:
     """What is open, without the moment at which it was opened."""
     if isinstance(state.dialog, QuestionDialog):
         return state.dialog.prompt
-    return state.dialog if state.approval is None else state.approval.card
+    return state.dialog or shown_answers(state) if state.approval is None else state.approval.card
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from robota.protocol.commands import CancelTask, RewindTo
 from robota.protocol.events import Notice
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.rewind import RewindScope
-from robota.protocol.views import TextView
+from robota.protocol.views import DiffsView, TextView
 from tests.engine.calls.test_confined import CONFINED, DONE, confined, from_files, planter, run, script, to_the_end
 from tests.engine.stage import Stage
 
@@ -213,8 +213,25 @@ def test_all_of_what_may_stay_is_shown(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         asked = await stage.until_ask("tool")
+        assert isinstance(asked.asked, ApprovalAsk) and isinstance(asked.asked.view, DiffsView)
+        [file] = asked.asked.view.files
+        assert (file.added, file.hunks[0].lines[-1].text) == (2_001, "the last line")
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("completion_result")
+
+    confined(workspace, [run(command), DONE], story)
+
+
+def test_what_a_diff_of_lines_does_not_show_is_asked_about_as_text(workspace: Path) -> None:
+    command = script(
+        workspace, "plant.py", "import os; open('AGENTS.md', 'w').write('x'); os.chmod('AGENTS.md', 0o755)"
+    )
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        asked = await stage.until_ask("tool")
         assert isinstance(asked.asked, ApprovalAsk) and isinstance(asked.asked.view, TextView)
-        assert "the last line" in asked.asked.view.text
+        assert "mode 100755" in asked.asked.view.text
         await stage.answer("noButtonClicked")
         await stage.until_ask("completion_result")
 

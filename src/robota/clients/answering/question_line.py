@@ -42,7 +42,7 @@ def words_for(asked: TalkAsk, stop: str = "type n") -> list[str]:
     """The lines shown to the user before they answer. `stop` is how they say no: not every client sees single keys."""
     match asked:
         case QuestionAsk():
-            numbered = [f"  {number} {_offered(each)}" for number, each in enumerate(asked.suggestions, start=1)]
+            numbered = [f"  {number} {offered_text(each)}" for number, each in enumerate(asked.suggestions, start=1)]
             hint = PLAN_ANSWERS if isinstance(asked, PlanAsk) else NUMBER_OR_WORDS
             limit = asked.default_after_s
             timed = [] if limit is None else [FIRST_IS_TAKEN.format(counted(round(limit), "second"))]
@@ -95,7 +95,8 @@ def answer_to(asked: TalkAsk, typed: str) -> Answer | None:
             assert_never(never)
 
 
-def _offered(suggestion: SuggestedAnswer) -> str:
+def offered_text(suggestion: SuggestedAnswer) -> str:
+    """A suggested answer, and what it does to the task mode."""
     mode = suggestion.mode
     return suggestion.answer if mode is None else f"{suggestion.answer} (continues in {mode} mode)"
 

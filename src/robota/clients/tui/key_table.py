@@ -52,6 +52,7 @@ class KeyLayer(Enum):
     CARD_INPUT = "approval, editing or replying"
     LABEL = "after the label of a paste"
     COMPLETED_FILE = "after a completed file name"
+    ANSWERS = "empty input, a question with answers"
     QUEUE = "empty input, a queued message"
     RETRY = "empty input, waiting to retry"
     WORKING_DRAFT = "working, a draft"
@@ -112,6 +113,14 @@ class DialogAction(Enum):
     CHOOSE_EFFORT = auto()
 
 
+class AnswerAction(Enum):
+    """Choose one of the answers that a question of the model offers, or give it."""
+
+    PREVIOUS = auto()
+    NEXT = auto()
+    GIVE = auto()
+
+
 class ApprovalAction(Enum):
     """Use the card of a request for approval."""
 
@@ -135,7 +144,7 @@ class ScreenAction(Enum):
     PASTE_IMAGE = auto()
 
 
-Action = DraftAction | PopupAction | SessionAction | DialogAction | ApprovalAction | ScreenAction
+Action = DraftAction | PopupAction | SessionAction | DialogAction | AnswerAction | ApprovalAction | ScreenAction
 
 # The order of `KeyLayer` is from top to bottom.
 KEY_TABLE: Final[Mapping[KeyLayer, Mapping[str, Action]]] = {
@@ -161,6 +170,11 @@ KEY_TABLE: Final[Mapping[KeyLayer, Mapping[str, Action]]] = {
     },
     KeyLayer.LABEL: {NamedKey.BACKSPACE: DraftAction.ERASE_LABEL},
     KeyLayer.COMPLETED_FILE: {":": DraftAction.START_RANGE},
+    KeyLayer.ANSWERS: {
+        NamedKey.UP: AnswerAction.PREVIOUS,
+        NamedKey.DOWN: AnswerAction.NEXT,
+        NamedKey.ENTER: AnswerAction.GIVE,
+    },
     KeyLayer.QUEUE: {NamedKey.UP: DialogAction.OPEN_QUEUE, NamedKey.BACKSPACE: SessionAction.REMOVE_QUEUED},
     KeyLayer.RETRY: {NamedKey.ENTER: SessionAction.RETRY_NOW},
     KeyLayer.WORKING_DRAFT: {NamedKey.ESCAPE: SessionAction.STOP_TURN, NamedKey.CTRL_C: DraftAction.CLEAR},

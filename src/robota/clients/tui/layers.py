@@ -5,7 +5,7 @@ from typing import assert_never
 
 from robota.clients.tui.flows.entered_text import is_working
 from robota.clients.tui.key_table import Action, KeyLayer, action_of
-from robota.clients.tui.live_view import dialog_takes_keys
+from robota.clients.tui.live_view import dialog_takes_keys, shown_answers
 from robota.clients.tui.state import ListDialog, PanelDialog, QuestionDialog, QueueDialog, ScreenState
 
 
@@ -48,6 +48,8 @@ def _text_layers(state: ScreenState) -> Iterator[KeyLayer]:
 def _empty_layers(state: ScreenState) -> Iterator[KeyLayer]:
     if state.uses_input_for_card:
         yield KeyLayer.CARD_INPUT
+    if shown_answers(state) is not None:
+        yield KeyLayer.ANSWERS
     if state.view.queue:
         yield KeyLayer.QUEUE
     if state.view.retry is not None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from robota.clients.terminal.width import columns_of, cut_columns
 from robota.clients.tui.flows.entered_text import blocking_ask, is_shell_line
+from robota.clients.tui.flows.question_answers import OfferedAnswers, offered_answers
 from robota.clients.tui.flows.status_output import status_rows
 from robota.clients.tui.palettes import NO_COLOURS
 from robota.clients.tui.state import (
@@ -145,7 +146,18 @@ def _seconds_until_retry(state: ScreenState) -> int | None:
     return max(0, round(state.retry_at - state.now))
 
 
+def shown_answers(state: ScreenState) -> "OfferedAnswers | None":
+    """The answers of the open question, if nothing else is open."""
+    if state.approval is not None or state.dialog is not None:
+        return None
+    return offered_answers(state.view, state.answers)
+
+
 def _dialog_rows(state: ScreenState, theme: Theme, room: int) -> list[str]:
+    if (answers := shown_answers(state)) is not None:
+        from robota.clients.tui.widgets.answer_rows import answer_rows
+
+        return answer_rows(answers, theme, state.window.columns, room)
     if room < MIN_DIALOG_ROWS or (state.dialog is None and state.approval is None):
         return []
     if state.approval is not None:

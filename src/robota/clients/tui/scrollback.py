@@ -74,6 +74,7 @@ PROMPT_END: Final = 6
 REASONING_ROWS: Final = 3
 SUBTASK_ROWS: Final = 6
 MAX_PASTES: Final = 20
+UNDO_KEY: Final = "Ctrl+U undoes it."
 REMARK_ROLES: Final = {
     RemarkKind.DETAIL: Role.DIM,
     RemarkKind.NOTICE: Role.DIM,
@@ -159,7 +160,8 @@ class Scrollback:
             case RetryPlanned(is_answer_cut=is_answer_cut):
                 if is_answer_cut:  # say why another one follows
                     self.tell("The connection broke, so the answer is requested again.", Role.DIM)
-            case Remark(text, kind):
+            case Remark(text, kind, can_be_undone=can_be_undone):
+                text = f"{text} {UNDO_KEY}" if can_be_undone else text
                 self.tell(f"! {text}" if kind is RemarkKind.ERROR else text, REMARK_ROLES[kind])
             case CallStarted() | PlanChanged() | ReplySaid():
                 return  # the live region shows them, and the answer is streamed

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from robota.clients.tui.flows.confirm_prompt import ConfirmPrompt
     from robota.clients.tui.flows.list_picker import ListPicker
     from robota.clients.tui.flows.panel import Panel
+    from robota.clients.tui.flows.question_answers import OfferedAnswers
     from robota.clients.tui.flows.queue_list import QueueList
     from robota.clients.tui.flows.quick_approvals import QuickApprovals
     from robota.clients.tui.flows.typing_pause import CardFocus, TypingPause
@@ -141,6 +142,8 @@ class ScreenState(msgspec.Struct, frozen=True, kw_only=True):
     approval: OpenApproval | None = None
     waiting_approvals: tuple[AskedApproval, ...] = ()
     quick_approvals: "QuickApprovals | None" = None
+    answers: "OfferedAnswers | None" = None  # to the question in which an arrow was pressed last
+    has_named_confined: bool = False  # on a card
     undo_call: str | None = None  # the newest call that changed files without approval
     dialog: Dialog | None = None
     hint: Hint = Hint()

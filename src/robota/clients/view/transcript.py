@@ -119,10 +119,11 @@ class RetryPlanned(msgspec.Struct, frozen=True):
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """A remark of the program."""
+    """A remark of the program. `can_be_undone`: it is about what a command has changed that nobody approved."""
 
     text: str
     kind: RemarkKind
+    can_be_undone: bool = False
 
 
 Entry = (
@@ -302,7 +303,8 @@ class Transcript:
         yield RetryPlanned(event, is_cut)
 
     def _noticed(self, event: Notice) -> Iterator[Entry]:
-        yield Remark(event.text, RemarkKind.WARNING if event.level == "warning" else RemarkKind.NOTICE)
+        kind = RemarkKind.WARNING if event.level == "warning" else RemarkKind.NOTICE
+        yield Remark(event.text, kind, can_be_undone=event.undo_call is not None)
 
     def _sandboxed(self, event: Sandbox) -> Iterator[Entry]:
         if event.kind == "none":

@@ -5,6 +5,7 @@ out of the workspace, and the user decides whether to keep it.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from io import FileIO
@@ -19,7 +20,8 @@ from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, FilesLeftBehind
 from robota.protocol.events import Notice
-from robota.protocol.views import TextView
+from robota.protocol.unified_diff import files_in
+from robota.protocol.views import DiffsView, TextView, View
 from robota.text.counted import counted
 from robota.text.visible import single_line, visible
 from robota.workspace.checkpoints.checkpoint_change import CheckpointChange
@@ -43,6 +45,9 @@ PATH_SHOWN: Final = 200
 KINDS: Final = {"added": " (new)", "deleted": " (deleted)", "modified": ""}
 HELD_BACK: Final = "Other programs obey {}, which the command {} without approval."
 KEEP: Final = "Keep {}?"
+NO_RULE: Final = "files that other programs obey are asked about every time"
+# Lines in the head of a file's changes that say more than its hunks do.
+NOT_IN_HUNKS: Final = r"^(?:old mode|new mode|rename |copy |Binary files |GIT binary|new file mode (?!100644))"
 SHARED_GIT_DATA: Final = (
     "It cannot run unasked: it changes git's data, which this worktree shares with the repository, and which could not "
     "be brought back."
@@ -146,21 +151,16 @@ class UnapprovedCommands:
                 raise asyncio.CancelledError
 
     async def decide(self, confined: Confined, call: ToolCall, settled: "Settled") -> str:
-        """Ask whether to keep what was taken out, and show what the command changed.
-
-        Returns what the model must know, or an empty text.
-        """
+        """Ask whether to keep what was taken out. Returns what the model must know, or an empty text."""
         service = self._runtime.services.confinement
         assert service is not None, "there is no proof without it"
-        note = ""
-        if settled.held is not None:
-            try:
-                note = await self._keep_or_remove(service, call, settled.held, settled.what)
-            except asyncio.CancelledError:
-                self._runtime.warn(self._removed(settled.held, settled.what))
-                raise
-        await self._show_changes(service, confined, call)
-        return note
+        if settled.held is None:
+            return ""
+        try:
+            return await self._keep_or_remove(service, call, settled.held, settled.what)
+        except asyncio.CancelledError:
+            self._runtime.warn(self._removed(settled.held, settled.what))
+            raise
 
     async def _take_out(self, confined: Confined, settled: "Settled") -> None:
         service = self._runtime.services.confinement
@@ -194,15 +194,22 @@ class UnapprovedCommands:
 
     async def _wants(self, held: HeldBack, call: ToolCall, what: str) -> bool:
         """Ask whether to keep what was taken out."""
-        diff = self._shown_diff(held.diff)
-        listed = "\n".join(f"{single_line(path, PATH_SHOWN)} (with all that is in it)" for path in held.renamed)
+        reason = f"{what} It is out of the workspace until you decide."
         asked = ApprovalAsk(
             title=KEEP.format(_names(held.paths)).removesuffix("?"),
             subject=FilesLeftBehind(paths=held.paths),
-            view=TextView(text="\n".join(part for part in (diff, listed) if part)),
-            verdict=ApprovalVerdict(reason=f"{what} It is out of the workspace until you decide.", rule="held back"),
+            view=self._shown(held),
+            verdict=ApprovalVerdict(reason=reason, rule="held back", no_rule=NO_RULE),
         )
         return isinstance(await self._runtime.ask(asked, call_id=call.id), Approve)
+
+    def _shown(self, held: HeldBack) -> View:
+        """What was taken out: as changes of files where these say all of it, else as text."""
+        diff = held.diff.decode("utf-8", "replace")
+        if not held.renamed and len(diff) <= DIFF_CHARACTERS and not re.search(NOT_IN_HUNKS, diff, re.MULTILINE):
+            return DiffsView(files=files_in(diff))
+        listed = (f"{single_line(path, PATH_SHOWN)} (with all that is in it)" for path in held.renamed)
+        return TextView(text="\n".join(part for part in (self._shown_diff(held.diff), *listed) if part))
 
     def _shown_diff(self, diff: bytes) -> str:
         """All of it: what is not shown is not approved. If it is too long for that, where it can be read."""
@@ -213,14 +220,18 @@ class UnapprovedCommands:
         where = "" if name is None else f" All of it is in {self._runtime.journal.kept(name)}."
         return f"{text[:DIFF_CHARACTERS]}\n[{len(text) - DIFF_CHARACTERS:,} more characters are not shown.{where}]"
 
-    async def _show_changes(self, service: ConfinementService, confined: Confined, call: ToolCall) -> None:
+    async def changes(self, confined: Confined, call: ToolCall) -> Notice | None:
+        """What the command changed, with the call to undo; None if nothing, or if it is unknown, with a warning."""
+        service = self._runtime.services.confinement
+        assert service is not None, "there is no proof without it"
         try:
             changes = await asyncio.to_thread(service.changed_since, confined.checkpoint)
         except CheckpointError as error:
             self._runtime.warn(f"What the command changed is unknown: {error}.")
-            return
-        if changes.files or changes.unsaved:
-            self._runtime.bus.emit(Notice(level="info", text=_changed(changes), undo_call=call.id))
+            return None
+        if not changes.files and not changes.unsaved:
+            return None
+        return Notice(level="info", text=_changed(changes), undo_call=call.id)
 
     async def changes_so_far(self, confined: Confined) -> str:
         """What a command has changed before it failed, as a sentence."""

@@ -44,19 +44,18 @@ from robota.engine.calls.call_stopped import (
     halted_by_hook,
     not_logged,
 )
+from robota.engine.calls.logged_view import logged_view
 from robota.engine.runtime.task_runtime import ASKED_ENOUGH, TaskRuntime
 from robota.log.kinds.calls import FileStampsRecord, ToolEndRecord, ToolStartRecord
 from robota.log.replay.context import interrupted_result
 from robota.protocol.calls import CallPurpose
 from robota.protocol.conversation import ToolResultBlock
-from robota.protocol.events import TaskToolFailed, ToolEnd, ToolStart
-from robota.protocol.views import DiffsView, DiffView, TerminalView, TextView, View
+from robota.protocol.events import Notice, TaskToolFailed, ToolEnd, ToolStart
+from robota.protocol.views import TerminalView, TextView, View
 
 PARALLEL_READS: Final = 5
 ERROR_CHARACTERS: Final = 500
 # How much the log keeps of a view that cannot be rebuilt from the rows: of a text, and of any other view.
-LOGGED_TEXT_CHARACTERS: Final = 2_000
-LOGGED_VIEW_CHARACTERS: Final = 32_000
 TIMED_OUT: Final = "{} was stopped after {:g} s, before it had a result. Narrow the call, for example to fewer files."
 FIND_ANOTHER_WAY: Final = "Find a way that works in the sandbox, or report what could not be done."
 EMPTY_RESULT: Final = "(the tool returned nothing)"
@@ -132,6 +131,9 @@ class ToolExecutor:
         self._logs_each_result = False
         self._started: dict[str, ToolStart] = {}  # the last start event of each running call
         self.cut_off: dict[str, Executed] = {}  # calls that were cancelled after they had printed something
+        self._changes: dict[
+            str, Notice
+        ] = {}  # what commands that nobody approved have changed, until their end is told
         self._failures = RepeatedFailures()
 
     async def run(self, calls: Sequence[ToolCall]) -> list[Executed]:
@@ -249,7 +251,7 @@ class ToolExecutor:
             ends_task=None if halted is None else halted_by_hook(halted),
             touched=admitted.tool.touches(admitted.tool.decode(admitted.call.input)).paths,
             has_changed_something=admitted.tool.changes_something,
-            logged_view=_logged_view(result.view, admitted),
+            logged_view=logged_view(result.view, admitted),
         )
 
     async def _admitted(self, call: ToolCall, remark: str = "", *, needs_approval: bool = False) -> Admitted:
@@ -276,6 +278,7 @@ class ToolExecutor:
             again = msgspec.structs.replace(first.call, input=other.input)
             second = await self._admitted(again, why, needs_approval=other.needs_approval)
         except CallStopped as stop:
+            self._runtime.asked_causes.decline(other.cause)
             asked = f"{other.why} The user was asked whether to run it {other.manner}: {stop.message}"
             return first, _prefixed(asked, failed)
         result = await self._run_and_settle(second)
@@ -289,6 +292,8 @@ class ToolExecutor:
         async with self._admission.unapproved.settling(confined, admitted.context.turn) as settled:
             result = await self._run_tool(admitted, is_changed=is_changed)
         note = await self._admission.unapproved.decide(confined, admitted.call, settled)
+        if (changes := await self._admission.unapproved.changes(confined, admitted.call)) is not None:
+            self._changes[admitted.call.id] = changes
         return _prefixed(note, result) if note else result
 
     async def _run_tool(self, admitted: Admitted, *, is_changed: bool = False) -> ToolResult:
@@ -319,7 +324,7 @@ class ToolExecutor:
             call=call,
             result=ToolResult(content=block.content, view=view, is_error=True),
             status="interrupted",
-            logged_view=_logged_view(view, admitted),
+            logged_view=logged_view(view, admitted),
         )
         if history.is_open(call.id):
             history.keep_result(block)
@@ -403,6 +408,8 @@ class ToolExecutor:
         )
         runtime.meter.tool(end.tool, failed=end.status != "success")
         runtime.bus.emit(end)
+        if (changes := self._changes.pop(end.call_id, None)) is not None:
+            runtime.bus.emit(changes)
         if end.status == "error":
             error = executed.result.content[:ERROR_CHARACTERS]
             runtime.bus.emit(TaskToolFailed(task_id=runtime.task_id, tool=end.tool, error=error))
@@ -414,28 +421,6 @@ def _reason(executed: Executed) -> str | None:
         view = executed.result.view
         return (view.text if isinstance(view, TextView) else executed.result.content)[:ERROR_CHARACTERS]
     return executed.reason
-
-
-def _logged_view(view: View | None, admitted: Admitted) -> View | None:
-    """The view for the log, without what `log.replay.rows.past_calls` can restore from the rows of the call."""
-    match view:
-        case DiffView() if admitted.is_shown and view == admitted.prepared.preview.view:
-            return msgspec.structs.replace(view, hunks=())
-        case DiffsView() if admitted.is_shown and view == admitted.prepared.preview.view:
-            return DiffsView(files=tuple(msgspec.structs.replace(file, hunks=()) for file in view.files))
-        case TerminalView():
-            is_in_rows = view.output == admitted.context.shown_output
-            return msgspec.structs.replace(view, output="" if is_in_rows else view.output[-LOGGED_VIEW_CHARACTERS:])
-        case TextView():
-            return (
-                view
-                if len(view.text) <= LOGGED_TEXT_CHARACTERS
-                else TextView(text=f"{view.text[:LOGGED_TEXT_CHARACTERS]} …")
-            )
-        case None:
-            return None
-        case _:
-            return view if len(msgspec.json.encode(view)) <= LOGGED_VIEW_CHARACTERS else None
 
 
 COMPLETED_DESPITE_ERROR: Final = (

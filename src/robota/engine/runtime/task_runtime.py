@@ -56,7 +56,7 @@ from robota.providers.chunks import ToolSpec
 SIZES_KEPT: Final = 10
 MAX_ASKS_FOR_ONE_CAUSE: Final = 2
 ASKED_ENOUGH: Final = (
-    "The user has been asked about this twice and is not asked again in this session. Find another way."
+    "The user has already been asked about this and is not asked again in this session. Find another way."
 )
 NOBODY_ANSWERS: Final = (
     "No user is present to answer. Continue without an answer, and say in your report what was open."
@@ -87,11 +87,16 @@ class AskedCauses:
 
     def __init__(self) -> None:
         self._asked: Counter[str] = Counter()
+        self._declined: set[str] = set()
 
     def may_ask(self, cause: str) -> bool:
-        """Count a question, unless it would be the third for its cause. Without a cause it does not count."""
+        """Count a question, unless it would be the third for its cause, or follow a no. Without a cause it is free."""
         self._asked[cause] += 1
-        return not cause or self._asked[cause] <= MAX_ASKS_FOR_ONE_CAUSE
+        return not cause or (cause not in self._declined and self._asked[cause] <= MAX_ASKS_FOR_ONE_CAUSE)
+
+    def decline(self, cause: str) -> None:
+        """The user said no: it is not asked again because of this cause."""
+        self._declined.add(cause)
 
 
 class TurnCounts:

@@ -19,9 +19,13 @@ from robota.workspace.shell.started_parts import StartedParts
 
 REFUSED_HOST: Final = re.compile(r"refused a connection to (\S+) \(not in ")
 UNKNOWN_HOST: Final = re.compile(
-    r"(?:Could not resolve host: |Failed to resolve '|EAI_AGAIN |ENOTFOUND |unable to resolve host address .)"
+    r"(?:Could not resolve host: |Failed to resolve '|dial tcp: lookup |EAI_AGAIN |ENOTFOUND "
+    r"|unable to resolve host address .)"
     r"([A-Za-z0-9.-]+\.[A-Za-z]{2,})"
 )
+# Programs whose message about an unknown name does not contain it.
+UNNAMED_HOST: Final = re.compile(r"Temporary failure in name resolution|Name or service not known|EAI_AGAIN")
+IN_COMMAND: Final = re.compile(r"\bhttps?://(?:[^\s/@'\"]*@)?([A-Za-z0-9.-]+\.[A-Za-z]{2,})")
 READ_ONLY: Final = re.compile(r"Read-only file system|EROFS")
 PATH: Final = re.compile(r"(?<![\w.~])(/[^\s'\"`:;,()\[\]]+)")
 STOPPED_AT_LIMIT: Final = "The command was stopped at the limit of {} for what nobody approved."
@@ -50,9 +54,10 @@ def second_try(failed: FailedCommand) -> Alternative:
     if (closed := _closed_to_unapproved(failed)) is not None:
         return _offered(failed, {}, f"with your approval, so that it can write in {closed}", needs_approval=True)
     missing = _missing(failed)
-    if missing:
+    if missing and _can_open(missing, failed):
         return _offered(failed, {"opened": list(missing)}, f"so that it can {describe_extra_access(missing)}")
-    return _offered(failed, {"opened": [], "without_sandbox": True}, "without the sandbox")
+    offered = _offered(failed, {"opened": [], "without_sandbox": True}, "without the sandbox")
+    return msgspec.structs.replace(offered, cause=" ".join((offered.manner, *missing)))
 
 
 def beyond_limits(failed: FailedCommand, limit: str) -> Alternative:
@@ -91,14 +96,17 @@ def _what_ran(parts: StartedParts | None) -> str:
 
 
 def _missing(failed: FailedCommand) -> tuple[str, ...]:
-    """The hosts and directories in its error messages, if the sandbox can be opened for all of them."""
+    """The hosts and directories in its error messages."""
     hosts = [match[1] for sentence in failed.refused if (match := REFUSED_HOST.search(sentence))]
     hosts = hosts or UNKNOWN_HOST.findall(failed.output)
+    if not hosts and UNNAMED_HOST.search(failed.output):
+        hosts = IN_COMMAND.findall(failed.command)
     places = [place for line in failed.output.splitlines() if READ_ONLY.search(line) for place in _directories(line)]
-    missing = tuple(dict.fromkeys((*hosts, *places)))
-    if any(problem_with_extra_access(entry, failed.root, failed.home) is not None for entry in missing):
-        return ()
-    return missing
+    return tuple(dict.fromkeys((*hosts, *places)))
+
+
+def _can_open(missing: tuple[str, ...], failed: FailedCommand) -> bool:
+    return all(problem_with_extra_access(entry, failed.root, failed.home) is None for entry in missing)
 
 
 def _directories(line: str) -> list[str]:

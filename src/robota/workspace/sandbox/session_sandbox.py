@@ -203,7 +203,9 @@ class SessionSandbox:
             backend = self._confining(backend, access.confined)
         if access.pinned:
             backend = self._pinning(backend, access.pinned)
-        if (self._allowed_hosts or access.hosts) and not self._network and backend.kind == "bubblewrap":
+        # Without a proxy it would be unknown which host a program could not reach, and so what little to open for it.
+        names_hosts = bool(self._allowed_hosts or access.hosts or access.confined is not None)
+        if names_hosts and not self._network and backend.kind == "bubblewrap":
             servers = self._server_ports() if access.hosts else None
             wrapped = self._egress_gateway(access.hosts).wrap(backend, command, cwd, access, servers)
         else:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
+from robota.clients.tui.colours import ColourDepth
 from robota.clients.tui.effects import (
     KeepPrompt,
     OpenAgents,
@@ -15,11 +16,12 @@ from robota.clients.tui.effects import (
     SentText,
     Submit,
 )
-from robota.clients.tui.events import KeyPressed
+from robota.clients.tui.events import KeyPressed, SessionEvent
 from robota.clients.tui.flows.paste_chips import PasteChips
 from robota.clients.tui.key_table import (
     KEY_TABLE,
     Action,
+    AnswerAction,
     ApprovalAction,
     DialogAction,
     DraftAction,
@@ -30,10 +32,13 @@ from robota.clients.tui.key_table import (
     SessionAction,
 )
 from robota.clients.tui.layers import action_for, open_layers
+from robota.clients.tui.live_view import draw, shown_answers
 from robota.clients.tui.reducer.reduce import reduce
 from robota.clients.tui.reducer.step import ScreenStep
 from robota.clients.tui.state import CardEdit, ListDialog, PanelDialog, ScreenState
-from robota.protocol.asks.answer import ApproveEdited
+from robota.clients.tui.theme import Palette, Theme
+from robota.clients.tui.widgets.approval_card import CONFINED_EXISTS
+from robota.protocol.asks.answer import ApproveEdited, Say
 from robota.protocol.commands import (
     AskResponse,
     CancelTask,
@@ -48,19 +53,24 @@ from robota.protocol.commands import (
     SetPermissionMode,
     TerminalOperation,
 )
-from robota.protocol.events import Notice
+from robota.protocol.events import Notice, TaskAskResponded
 from robota.protocol.permission_mode import PermissionMode
+from tests.clients.stories import TASK
 from tests.clients.tui.reducer.screen_states import (
     RETRY,
     THINKING,
     asking,
+    asking_about_plan,
     commands,
+    later,
     of_kind,
     opened,
     pressed,
     queued,
     typed,
 )
+
+PALETTE = Palette(codes={}, depth=ColourDepth.NONE)
 
 
 def _with_label() -> ScreenState:
@@ -86,6 +96,7 @@ STATES: dict[KeyLayer, ScreenState] = {
     KeyLayer.CARD_INPUT: pressed(opened(*THINKING, asking()), "e").state,
     KeyLayer.LABEL: _with_label(),
     KeyLayer.COMPLETED_FILE: _after_file(),
+    KeyLayer.ANSWERS: opened(*THINKING, asking_about_plan("read")),
     KeyLayer.QUEUE: opened(*THINKING, queued("one")),
     KeyLayer.RETRY: opened(*THINKING, RETRY),
     KeyLayer.WORKING_DRAFT: typed(opened(*THINKING), "words"),
@@ -98,6 +109,7 @@ STATES: dict[KeyLayer, ScreenState] = {
 }
 # Those that need more than the example of their layer.
 OTHER_STATES: dict[tuple[KeyLayer, str], ScreenState] = {
+    (KeyLayer.ANSWERS, NamedKey.ENTER): pressed(opened(*THINKING, asking_about_plan("read")), NamedKey.DOWN).state,
     (KeyLayer.CARD_INPUT, NamedKey.ENTER): typed(STATES[KeyLayer.CARD_INPUT], "rm it"),
     (KeyLayer.CARD_INPUT, NamedKey.CTRL_S): typed(STATES[KeyLayer.CARD_INPUT], "rm it"),
     (KeyLayer.EMPTY, NamedKey.CTRL_U): opened(Notice(level="info", text="Changed 1 file: a.", undo_call="call_1")),
@@ -153,6 +165,11 @@ def offers(action: Action) -> Callable[[ScreenState, ScreenStep], bool]:
 def _chosen(screen: ScreenState) -> str:
     assert screen.draft.popup is not None
     return screen.draft.popup.chosen.label
+
+
+def _chosen_answer(screen: ScreenState) -> str | None:
+    answers = shown_answers(screen)
+    return None if answers is None else answers.chosen
 
 
 def _cleared(before: ScreenState, step: ScreenStep) -> bool:
@@ -211,6 +228,9 @@ HAPPENS: dict[Action, Callable[[ScreenState, ScreenStep], bool]] = {
     DialogAction.SEARCH_HISTORY: lambda before, step: isinstance(step.state.dialog, ListDialog),
     DialogAction.NEXT_PERMISSION_MODE: sends(SetPermissionMode),
     DialogAction.CHOOSE_EFFORT: sends(RunSlashCommand),
+    AnswerAction.PREVIOUS: lambda before, step: _chosen_answer(step.state) == "Carry it out",
+    AnswerAction.NEXT: lambda before, step: _chosen_answer(step.state) == "Carry it out",
+    AnswerAction.GIVE: lambda before, step: AskResponse(answer=Say(text="Carry it out"), ts=9) in commands(step),
     ApprovalAction.PRESS: draft_is("x"),
     ApprovalAction.ANSWER: lambda before, step: (
         AskResponse(answer=ApproveEdited(edited="rm it"), ts=9) in commands(step)
@@ -248,3 +268,27 @@ def test_confined_is_in_the_cycle_only_where_it_can_work() -> None:
         here = replace(session, can_confine=can_confine, sandbox=sandbox)
         step = pressed(replace(screen, view=replace(screen.view, session=here)), NamedKey.SHIFT_TAB)
         assert step.effects[-1] == Submit(SetPermissionMode(permission_mode=following))
+
+
+def test_the_first_command_card_names_the_mode_in_which_commands_run_unasked() -> None:
+    screen = opened(*THINKING)
+    session = screen.view.session
+    assert session is not None
+    screen = replace(screen, view=replace(screen.view, session=replace(session, can_confine=True)))
+    first = reduce(screen, SessionEvent(asking(ts=9))).state
+    assert first.approval is not None and first.approval.card.names_confined
+    assert CONFINED_EXISTS in "\n".join(draw(later(first), Theme(PALETTE), ()).above)
+    answered = reduce(first, SessionEvent(TaskAskResponded(task_id=TASK, ts=9, response="noButtonClicked"))).state
+    second = reduce(answered, SessionEvent(asking(ts=10))).state
+    assert second.approval is not None and not second.approval.card.names_confined
+
+
+def test_where_commands_cannot_be_confined_no_card_says_so() -> None:
+    screen = opened(*THINKING, asking())
+    assert screen.approval is not None and not screen.approval.card.names_confined
+
+
+def test_an_answer_of_the_users_own_is_sent_although_an_arrow_was_pressed() -> None:
+    screen = pressed(STATES[KeyLayer.ANSWERS], NamedKey.DOWN).state
+    step = pressed(typed(screen, "neither"), NamedKey.ENTER)
+    assert commands(step) == [AskResponse(answer=Say(text="neither"), ts=9)]

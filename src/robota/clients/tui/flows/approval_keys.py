@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from robota.clients.tui.flows.quick_approvals import RuleProposal
 from robota.clients.tui.flows.selection import Selection
 from robota.protocol.asks.answer import Answer, Approve, ApproveHunks, GrantScope, Reject
-from robota.protocol.asks.ask import ApprovalAsk
+from robota.protocol.asks.ask import ApprovalAsk, FilesLeftBehind
 from robota.protocol.views import TerminalView
 
 
@@ -56,7 +56,8 @@ class ApprovalCard(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a card. `chosen` are the hunks that would be approved, counted from 0.
 
     `kept_out` is what the sandbox denies the command, `proposal` a rule for users who approve without reading.
-    `wants_rule`: the user pressed the key for a rule where there is none.
+    `wants_rule`: the user pressed the key for a rule where there is none. `names_confined`: the card says that there is
+    a permission mode in which such commands run unasked.
     """
 
     asked: ApprovalAsk
@@ -66,15 +67,19 @@ class ApprovalCard(msgspec.Struct, frozen=True, kw_only=True):
     rows: Selection
     chosen: frozenset[int] = frozenset()
     wants_rule: bool = False
+    names_confined: bool = False
 
 
-def card_for(asked: ApprovalAsk, *, kept_out: str = "", proposal: RuleProposal | None = None) -> ApprovalCard:
+def card_for(
+    asked: ApprovalAsk, *, kept_out: str = "", proposal: RuleProposal | None = None, names_confined: bool = False
+) -> ApprovalCard:
     """A card as it is first shown: nothing is chosen."""
     is_confined = isinstance(asked.view, TerminalView) and asked.verdict.rule != WITHOUT_SANDBOX
     card = ApprovalCard(
         asked=asked,
         kept_out=kept_out if is_confined else "",
         proposal=proposal,
+        names_confined=is_confined and names_confined,
         rows=Selection(count=0, index=None, wraps=False),
         chosen=frozenset(range(asked.choosable_hunks)),
     )
@@ -84,7 +89,8 @@ def card_for(asked: ApprovalAsk, *, kept_out: str = "", proposal: RuleProposal |
 def choices(card: ApprovalCard) -> tuple[CardChoice, ...]:
     """The answers to this ask, the usual ones first."""
     asked, offered = card.asked, card.asked.verdict.suggestions
-    rows = [CardChoice("y", "yes", "yes")]
+    keeps = isinstance(asked.subject, FilesLeftBehind)
+    rows = [CardChoice("y", "yes, keep it" if keeps else "yes", "keep" if keeps else "yes")]
     if card.proposal is not None:
         rows.append(CardChoice("g", card.proposal.words, "rule"))
     if offered:
@@ -92,7 +98,7 @@ def choices(card: ApprovalCard) -> tuple[CardChoice, ...]:
         rows.append(CardChoice("a", words, "rule"))
     elif asked.verdict.no_rule:
         rows.append(CardChoice("a", f"(no rule can allow it: {asked.verdict.no_rule})", "-"))
-    rows.append(CardChoice("n", "no", "no"))
+    rows.append(CardChoice("n", "no, remove it" if keeps else "no", "remove" if keeps else "no"))
     if offered:
         rows.append(CardChoice("r", "other rules", "rules"))
     if asked.choosable_hunks > 1:
@@ -180,7 +186,7 @@ def _press_hunk(card: ApprovalCard, key: str) -> ApprovalCard | Answer:
 
 
 def _first_step(card: ApprovalCard) -> ApprovalCard:
-    return card_for(card.asked, kept_out=card.kept_out, proposal=card.proposal)
+    return card_for(card.asked, kept_out=card.kept_out, proposal=card.proposal, names_confined=card.names_confined)
 
 
 def _hunks_answer(card: ApprovalCard) -> Answer:

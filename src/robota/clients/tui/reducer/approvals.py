@@ -19,6 +19,7 @@ from robota.clients.tui.flows.quick_approvals import QuickApprovals
 from robota.clients.tui.flows.typing_pause import CardFocus, TypingPause
 from robota.clients.tui.key_table import NamedKey
 from robota.clients.tui.live_view import PLAIN_THEME, card_drawing, room_for_dialog
+from robota.clients.tui.reducer.dialogs import can_confine
 from robota.clients.tui.reducer.sending import stop_turn
 from robota.clients.tui.reducer.step import ScreenStep
 from robota.clients.tui.state import AskedApproval, CardEdit, CardReply, OpenApproval
@@ -27,9 +28,11 @@ from robota.clients.tui.widgets.approval_card import card_layout, short_command
 from robota.clients.tui.widgets.approval_subject import fits_at_once
 from robota.protocol.asks.answer import Answer, Approve, ApproveEdited, ApproveHunks, ApproveInput, Reject
 from robota.protocol.commands import AskResponse
+from robota.protocol.permission_mode import PermissionMode
 
 # In a lower window a command is printed above its card instead of in it.
 MIN_ROWS_WITH_COMMAND: Final = 24
+BEFORE_CONFINED: Final = frozenset({PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS})
 # If the rule that they would grant is not shown, these keys show it first.
 GRANTING_KEYS: Final = frozenset({"a", "2", "g"})
 NOTHING_CHANGED: Final = "Nothing was changed."
@@ -119,14 +122,16 @@ def _text_given_up(step: ScreenStep, approval: OpenApproval) -> ScreenStep:
 
 def _show(step: ScreenStep, request: AskedApproval) -> ScreenStep:
     state = step.state
+    card = _card(step, request)
     approval = OpenApproval(
         request=request,
-        card=_card(step, request),
+        card=card,
         focus=CardFocus(pause=TypingPause(since=state.now)),
         shown_at=state.now,
         is_all_shown=fits_at_once(request.asked),
     )
-    step = step.change(approval=approval, dialog=None).preview(None).wake_after_pause()
+    has_named = state.has_named_confined or card.names_confined
+    step = step.change(approval=approval, dialog=None, has_named_confined=has_named).preview(None).wake_after_pause()
     has_room = state.window.rows >= MIN_ROWS_WITH_COMMAND and not request.asked.verdict.changed
     is_in_card = has_room and short_command(request.asked, state.window.columns)
     return step if is_in_card else step.plus(PrintSubject(asked=request.asked, is_whole=False))
@@ -135,7 +140,15 @@ def _show(step: ScreenStep, request: AskedApproval) -> ScreenStep:
 def _card(step: ScreenStep, request: AskedApproval) -> ApprovalCard:
     """The card as it is first shown."""
     proposal = (step.state.quick_approvals or QuickApprovals()).proposal(request.asked, step.state.now)
-    return card_for(request.asked, kept_out=step.state.view.kept_out, proposal=proposal)
+    names_confined = not step.state.has_named_confined and _could_run_confined(step)
+    return card_for(request.asked, kept_out=step.state.view.kept_out, proposal=proposal, names_confined=names_confined)
+
+
+def _could_run_confined(step: ScreenStep) -> bool:
+    """Whether Shift+Tab leads to the mode in which such commands run unasked."""
+    session = step.state.view.session
+    is_before = session is not None and session.permission_mode in BEFORE_CONFINED
+    return is_before and session is not None and can_confine(session)
 
 
 def _close(step: ScreenStep) -> ScreenStep:

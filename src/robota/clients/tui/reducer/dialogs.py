@@ -133,7 +133,7 @@ def next_permission_mode(step: ScreenStep) -> ScreenStep:
     session = step.state.view.session
     if session is None:
         return step
-    modes = [mode for mode in MODES if mode is not PermissionMode.CONFINED or _can_confine(session)]
+    modes = [mode for mode in MODES if mode is not PermissionMode.CONFINED or can_confine(session)]
     place = modes.index(session.permission_mode) if session.permission_mode in modes else -1
     mode = modes[(place + 1) % len(modes)]
     change = Submit(SetPermissionMode(permission_mode=mode))
@@ -144,7 +144,8 @@ def next_permission_mode(step: ScreenStep) -> ScreenStep:
     return ask(step, question, change, Submit(SetPermissionMode(permission_mode=PermissionMode.DEFAULT)))
 
 
-def _can_confine(session: SessionState) -> bool:
+def can_confine(session: SessionState) -> bool:
+    """Whether the permission mode confined may work in the session, as far as is known."""
     return session.can_confine and session.sandbox in (None, "bubblewrap")
 
 

@@ -5,10 +5,11 @@ from typing import Final, assert_never
 
 from robota.clients.tui.effects import KeepPrompt, OpenAgents, OpenTranscript, Quit, ReadClipboard, RunEditor
 from robota.clients.tui.flows.completion_popup import PopupEnter
-from robota.clients.tui.flows.entered_text import blocking_ask
+from robota.clients.tui.flows.entered_text import Written, blocking_ask
 from robota.clients.tui.key_table import (
     OFFERED,
     Action,
+    AnswerAction,
     ApprovalAction,
     DialogAction,
     DraftAction,
@@ -18,12 +19,13 @@ from robota.clients.tui.key_table import (
     SessionAction,
 )
 from robota.clients.tui.layers import action_for
-from robota.clients.tui.live_view import input_columns
-from robota.clients.tui.reducer.sending import enter, remove_queued, run_slash_command, steer_queue, stop_turn
+from robota.clients.tui.live_view import input_columns, shown_answers
+from robota.clients.tui.reducer.sending import enter, remove_queued, run_slash_command, send, steer_queue, stop_turn
 from robota.clients.tui.reducer.step import ScreenStep
 from robota.clients.view.model import ViewModel
+from robota.protocol.asks.answer import Say
 from robota.protocol.asks.ask import EDITED_PLAN, PlanAsk
-from robota.protocol.commands import ListRewindPoints, RetryNow, RewindTo, TerminalOperation
+from robota.protocol.commands import AskResponse, ListRewindPoints, RetryNow, RewindTo, TerminalOperation
 from robota.protocol.rewind import RewindScope
 
 HINTS: Final[Mapping[Action, str]] = {
@@ -56,6 +58,8 @@ def _perform(step: ScreenStep, action: Action, key: str) -> ScreenStep:
             return _send(step, action)
         case DialogAction():
             return _use_dialog(step, action, key)
+        case AnswerAction():
+            return _use_answers(step, action)
         case ApprovalAction():
             return _use_card(step, action, key)
         case ScreenAction():
@@ -162,6 +166,23 @@ def _use_dialog(step: ScreenStep, action: DialogAction, key: str) -> ScreenStep:
             return dialogs.next_permission_mode(step)
         case DialogAction.CHOOSE_EFFORT:
             return run_slash_command(step, "/effort")
+        case never:
+            assert_never(never)
+
+
+def _use_answers(step: ScreenStep, action: AnswerAction) -> ScreenStep:
+    """Choose an answer to the model's question, or give the chosen one."""
+    answers = shown_answers(step.state)
+    if answers is None:
+        return step
+    match action:
+        case AnswerAction.PREVIOUS | AnswerAction.NEXT:
+            return step.change(answers=answers.moved(-1 if action is AnswerAction.PREVIOUS else 1))
+        case AnswerAction.GIVE if answers.chosen is not None:
+            answer = AskResponse(answer=Say(text=answers.chosen), ts=answers.ts)
+            return send(step, answer, Written(text=answers.chosen))
+        case AnswerAction.GIVE:
+            return enter(step)
         case never:
             assert_never(never)
 

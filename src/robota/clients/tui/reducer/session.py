@@ -24,7 +24,7 @@ from robota.clients.tui.workspace_paths import relative_ask
 from robota.clients.view.model import OpenAsk, ViewModel, open_ask
 from robota.clients.view.other_tasks import OtherTask
 from robota.clients.view.reduce import is_of_other_task, reduce, windowed
-from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, PlanAsk, QuestionAsk, ResumeAsk
+from robota.protocol.asks.ask import ApprovalAsk, CompletionAsk, QuestionAsk, ResumeAsk
 from robota.protocol.asks.kinds import is_non_blocking_ask
 from robota.protocol.events import (
     Event,
@@ -51,10 +51,8 @@ GROWING: Final = (TextDelta, PartialMessage, ToolCallDelta)
 AWAY_S: Final = 10.0
 SECOND: Final = 1.0
 ASK_ROLES: Final = {"?": Role.BOLD, "!": Role.ERROR}
-UNDO_HINT: Final = "Ctrl+U undoes what the command changed, once the agent is idle."
 WAITING: Final = "Robota is waiting for you"
 DONE: Final = "Robota is done"
-EDIT_PLAN_HINT: Final = "  Ctrl+G opens the plan in $EDITOR."
 QUESTION_BEHIND: Final = "? Robota has a question: press Esc to return to it."
 
 
@@ -79,7 +77,7 @@ def happened(step: ScreenStep, event: Event) -> ScreenStep:
 
 
 def _noticed(step: ScreenStep, notice: Notice) -> ScreenStep:
-    return step if notice.undo_call is None else step.change(undo_call=notice.undo_call).hint(UNDO_HINT)
+    return step if notice.undo_call is None else step.change(undo_call=notice.undo_call)
 
 
 def _changed(step: ScreenStep, event: Event) -> ScreenStep:
@@ -170,10 +168,11 @@ def _ask(step: ScreenStep, ask: OpenAsk) -> ScreenStep:
             if isinstance(asked, ResumeAsk):
                 step = _print_usage(step, is_stopped=True)
                 step = take_all_back(_withdraw_approvals(step))
-            for words in words_for(asked, "press Esc"):
-                step = step.tell(words, ASK_ROLES.get(words[:1], Role.PLAIN))
-            if isinstance(asked, PlanAsk):
-                step = step.tell(EDIT_PLAN_HINT)
+            words = words_for(asked, "press Esc")
+            if isinstance(asked, QuestionAsk) and asked.suggestions:
+                words = words[:1]  # the answers are shown above the input
+            for line in words:
+                step = step.tell(line, ASK_ROLES.get(line[:1], Role.PLAIN))
     is_away = step.state.now - step.state.last_key_at > AWAY_S
     if isinstance(ask.asked, CompletionAsk):
         return step.plus(NotifyUser(DONE, is_away))

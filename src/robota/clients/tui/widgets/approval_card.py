@@ -18,7 +18,7 @@ from robota.clients.tui.flows.approval_keys import (
 from robota.clients.tui.painted_rows import wrap_row
 from robota.clients.tui.theme import Piece, Role, Theme, safe
 from robota.clients.tui.widgets.frame import FrameEdges, framed, inner_width
-from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict
+from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, CallSubject
 from robota.protocol.views import DiffsView, DiffView, TerminalView
 
 PARTS_SHOWN: Final = 6
@@ -34,6 +34,7 @@ RULE_KEYS: Final = "s this session   p this project   u all your projects   b ba
 KEYS: Final = "Up/Down Enter select"
 ESC_STOPS: Final = "Esc stops"
 ESC_DENIES: Final = "Esc denies it"
+CONFINED_EXISTS: Final = "Confined mode (Shift+Tab) runs sandboxed commands without asking."
 ACCEPTS_EDITS: Final = "Shift+Tab accepts edits from now on"
 
 
@@ -131,6 +132,8 @@ def _inside(
         yield from _reasons(card.asked.verdict, theme, room)
     if size.has_kept_out and card.kept_out:
         yield from _wrapped(f"The sandbox blocks: {card.kept_out}.", Role.DIM, theme, room)
+    if size.has_kept_out and card.names_confined:
+        yield from _wrapped(CONFINED_EXISTS, Role.DIM, theme, room)
     if not drawing.takes_keys:
         yield theme.row([(TAB_ANSWERS if drawing.has_draft else WAITS_FOR_PAUSE, Role.DIM)], room)
         return
@@ -171,8 +174,17 @@ def _short_row(card: ApprovalCard, room: int) -> tuple[Piece, ...]:
 
 def _command_title(card: ApprovalCard) -> str:
     """The second question about a command must not look like the first, which asked less."""
-    leaves_sandbox = card.asked.verdict.rule == WITHOUT_SANDBOX
-    return "Let this command past the sandbox?" if leaves_sandbox else "Run this command?"
+    if card.asked.verdict.rule != WITHOUT_SANDBOX:
+        return "Run this command?"
+    opened = _opened(card.asked)
+    return f"Open the sandbox for {', '.join(opened)}?" if opened else "Let this command past the sandbox?"
+
+
+def _opened(asked: ApprovalAsk) -> tuple[str, ...]:
+    """The hosts and directories that a second try needs; empty if it runs without a sandbox."""
+    subject = asked.subject
+    opened = subject.input.get("opened") if isinstance(subject, CallSubject) else ()
+    return tuple(each for each in opened if isinstance(each, str)) if isinstance(opened, list | tuple) else ()
 
 
 def _short_answers(card: ApprovalCard, room: int) -> str:
