@@ -51,6 +51,15 @@ def test_a_command_of_other_agents_gets_a_hint_to_its_counterpart(robota: Robota
     assert not (robota.workspace / ".robota").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [("-P", "--print (-p)"), ("--headless", "--print (-p)"), ("--no-tui", "--plain"), ("-m", "--model MODEL")],
+)
+def test_an_option_of_other_agents_gets_a_hint_to_its_counterpart(robota: Robota, option: str, told: str) -> None:
+    finished = robota(option, "hi")
+    assert finished.code == 2 and f"There is no option {option}." in finished.stderr and told in finished.stderr
+
+
 @pytest.mark.parametrize("option", ["--rest", "--resett", "--rset"])
 def test_deleting_the_settings_is_never_proposed(robota: Robota, option: str) -> None:
     assert "Did you mean --reset" not in robota(option).stderr

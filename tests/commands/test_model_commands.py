@@ -91,6 +91,22 @@ def test_the_models_of_a_server_are_listed_and_their_announced_window_is_used(ro
         assert "32,000" in robota("-p", "/model", "--model", "local-coder").stdout, "the settings come first"
 
 
+def test_the_announced_window_of_the_model_in_use_can_be_taken_over(robota: Robota) -> None:
+    """Also after the set-up was written by hand, so that no server was asked for it."""
+    with running(model="local-coder") as server:
+        on_a_server(robota, server, "local-coder")
+        with Terminal(robota) as terminal:
+            terminal.answer("> ", "/model")
+            shown = terminal.wait_for("press Enter to cancel.")
+            assert "(128,000 tokens). Its server says 200,000" in shown and "in use" in shown
+            terminal.answer("> ", "1")
+            terminal.wait_for(", local-coder.")
+            terminal.answer("> ", "/model")
+            assert "(200,000 tokens). Its" not in terminal.wait_for("(200,000 tokens).")
+        assert "offers local-coder" in robota("doctor").stdout
+        assert "128,000" not in robota("doctor").stdout
+
+
 def test_a_model_is_kept_for_later_sessions_on_request(robota: Robota) -> None:
     two_profiles(robota)
     with Terminal(robota) as terminal:

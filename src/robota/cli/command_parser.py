@@ -38,6 +38,8 @@ BACKGROUND: Final = "Run it in the background of your shell: robota -p PROMPT & 
 PROMPT: Final = "Put the prompt after the options: robota -p PROMPT"
 INTERACTIVE: Final = "To start interactively with a prompt: robota PROMPT"
 MENTION: Final = "Mention the file in the prompt: @path"
+PRINT: Final = "To run one task and print the answer, use --print (-p)"
+PLAIN: Final = "For a conversation without a screen, in lines, use --plain"
 MODELS: Final = "To list models: robota models"
 OPTIONS_OF_OTHERS: Final = {
     "--full-auto": ACCEPT_EDITS,
@@ -86,6 +88,15 @@ OPTIONS_OF_OTHERS: Final = {
     "--search": "To allow web pages, use --allowed-tools WebFetch",
     "--cd": DIRECTORY,
     "-C": DIRECTORY,
+    "-P": PRINT,
+    "--headless": PRINT,
+    "--non-interactive": PRINT,
+    "--no-interactive": PRINT,
+    "--exec": PRINT,
+    "--no-tui": PLAIN,
+    "--no-ui": PLAIN,
+    "--no-alt-screen": "The terminal's own scrollback is always used",
+    "--screen-reader": PLAIN,
     "-m": "Use --model MODEL",
     "-q": "Use --quiet",
     "-i": INTERACTIVE,

@@ -88,11 +88,15 @@ class OfferedModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Probed(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a probe: a line for the user, whether the server has the model, and the models it listed."""
+    """The result of a probe: a line for the user, whether the server has the model, and the models it listed.
+
+    `window` is the context window that it announced for the model.
+    """
 
     text: str
     offers_model: bool = True
     models: tuple[str, ...] = ()
+    window: int | None = None
 
 
 class ProviderDefinition(msgspec.Struct, frozen=True, kw_only=True):

@@ -248,7 +248,7 @@ def test_a_wrong_key_is_given_again_and_the_forgotten_end_of_an_address_is_found
     with served(Refusing) as address, Terminal(robota, "--configure", "--type", "openai-compatible") as terminal:
         terminal.answer("Address", address)
         terminal.answer("API key", "wrong")
-        terminal.wait_for("refused the API key")
+        terminal.wait_for("To store another key: robota login")
         terminal.answer("Number [2]", "")
         terminal.answer("API key", "right")
         terminal.wait_for("that address is used")

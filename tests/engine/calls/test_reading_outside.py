@@ -46,6 +46,7 @@ def test_the_user_is_asked_and_the_file_is_read_after_a_yes(robota: Robota, libr
         terminal.press("1\n")
         assert "It is teal." in terminal.wait_for("It is teal.")
     assert f"Read(/{library}/colour.py)" in shown, "asked once, and the rule was on screen"
+    assert "content:" not in shown, "the path is not repeated as an argument"
 
 
 def test_where_nobody_can_answer_it_is_denied_and_named(robota: Robota, library: Path) -> None:

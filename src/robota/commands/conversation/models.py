@@ -30,8 +30,8 @@ from robota.providers.catalogue import catalogue
 from robota.providers.definition import OfferedModel
 from robota.providers.environment_profile import environment_profiles
 from robota.providers.fault import ProviderFault
-from robota.providers.model_list import list_models, with_window
-from robota.providers.registry import can_think, definition, price_of, with_defaults
+from robota.providers.model_list import list_models, with_announced_window, with_window
+from robota.providers.registry import can_think, definition, price_of, ready, with_defaults
 from robota.text.visible import single_line
 
 KEEP: Final = "--default"
@@ -73,7 +73,7 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
         match arguments.split():
             case []:
                 return await _choice(host)
-            case [name] if name == options.model:
+            case [name] if name == options.model and _announced_other_window(host) is None:
                 return shown_text(f"The model is already {name}. To keep it for later sessions: /model {name} {KEEP}")
             case [name] if name != KEEP:
                 return SessionWanted(session_id=options.session_id, provider=options.provider_name, model=name)
@@ -164,14 +164,38 @@ async def _choice(host: CommandHost) -> CommandOutcome:
         except (ConfigError, ProviderFault) as error:
             models = await asyncio.to_thread(_known_models, profile, host.env)
             title = f"{title} Its server could not list models: {single_line(str(error), MAX_PROBLEM_LENGTH)}"
+    if (announced := _announced_other_window(host)) is not None:
+        title = f"{title} Its server says {announced:,}: choose it to use that."
     options = [
-        CommandOption(label=model.name, line=f"/model {model.name}", detail=_facts(profile, model))
+        CommandOption(
+            label=model.name,
+            line=f"/model {model.name}",
+            detail=_detail(profile, model, now),
+            is_current=model.name == now,
+        )
         for model in models
-        if profile is not None and model.name != now
+        if profile is not None
     ]
     options.append(CommandOption(label="another name", line="/model ", detail="any model of the provider"))
     options.append(CommandOption(label="another provider", line="/provider", detail="use or set up a profile"))
     return CommandChoice(title=title, options=tuple(options))
+
+
+def _detail(profile: Profile, model: OfferedModel, now: str) -> str:
+    return ", ".join(part for part in (_facts(profile, model), "in use" if model.name == now else "") if part)
+
+
+def _announced_other_window(host: CommandHost) -> int | None:
+    """The window that the server has announced for the model, if the session was opened with another one."""
+    profile = _profile(host)
+    if profile is None:
+        return None
+    try:
+        named = ready(msgspec.structs.replace(profile, model=host.options.model), host.env, host.settings.values.models)
+    except ConfigError:
+        return None
+    window = definition(named.type).model_info(with_announced_window(named, host.env)).context_window
+    return None if window == host.services.model.info.context_window else window
 
 
 def _known_models(profile: Profile, env: Mapping[str, str]) -> Sequence[OfferedModel]:

@@ -26,6 +26,7 @@ from robota.config.trust.decision import TrustState
 from robota.config.trust.own_files import own_changes, own_parts
 from robota.providers.environment_profile import current_profile
 from robota.providers.fault import ProviderFault
+from robota.providers.model_list import with_window
 from robota.providers.registry import definition, with_defaults
 from robota.text.counted import counted
 from robota.text.visible import single_line
@@ -347,7 +348,7 @@ async def _provider(settings: Settings, env: Mapping[str, str]) -> Check:
         return Check(name=name, health=Health.BAD, text=single_line(str(error), 500), advice=advice)
     model = f", model {profile.model}" if profile.model else ""
     text = f"{profile.name} (type {profile.type}{model}): {single_line(probed.text, 300)}"
-    assumption = definition(profile.type).model_info(profile).assumption or ""
+    assumption = definition(profile.type).model_info(with_window(profile, probed.window)).assumption or ""
     others = "" if probed.offers_model else _other_models(profile.model or "", probed.models)
     advice = f"{others} {assumption}".strip()
     return Check(name=name, health=Health.NOTE if advice else Health.GOOD, text=text, advice=advice)

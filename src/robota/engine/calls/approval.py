@@ -30,9 +30,11 @@ from robota.protocol.asks.ask import (
 from robota.protocol.asks.seed import SeedAsk, view_in
 from robota.protocol.conversation import AssistantTurn, ImageSource, ToolUseBlock, image_blocks
 from robota.protocol.events import Notice
-from robota.protocol.views import DiffView, TextView
+from robota.protocol.views import DiffView, FieldsView, TextView, View
 from robota.text.visible import visible_with_warnings
 
+# A longer title may be cut in the frame of a card.
+WHOLE_TITLE: Final = 60
 ONE_PIECE: Final = "the change was not approved in this form."
 REJECTED_BY_USER: Final = "this call was rejected without a comment."
 REJECTED: Final = (
@@ -74,7 +76,7 @@ class Approval:
         asked = ApprovalAsk(
             title=title,
             subject=self._subject(call),
-            view=view_in(seed) if is_command or preview.view is None else preview.view,
+            view=_without_title(view_in(seed), title) if is_command or preview.view is None else preview.view,
             verdict=_explained(verdict, shown.warnings),
             editable=_editable(tool, call),
             choosable_hunks=_choosable_hunks(prepared),
@@ -180,6 +182,20 @@ def _changed(tool: str, changed: dict[str, Any], answer: Answer) -> ChangedCall:
 def _editable(tool: AnyTool, call: ToolCall) -> EditableField | None:
     text = None if tool.editable is None else call.input.get(tool.editable)
     return EditableField(name=tool.editable, text=text) if tool.editable and isinstance(text, str) else None
+
+
+def _without_title(view: View, title: str) -> View | None:
+    """The view without what it says twice, or what its title says; a long title may be cut where it is shown."""
+    said = title if len(title) <= WHOLE_TITLE else ""
+    match view:
+        case TextView(text=text) if text in said:
+            return None
+        case FieldsView(heading="", fields=fields):
+            once = {field.text: field for field in reversed(fields)}.values()
+            left = tuple(field for field in reversed(once) if field.text not in said)
+            return TextView(text=left[0].text) if len(left) == 1 else FieldsView(fields=left) if left else None
+        case _:
+            return view
 
 
 def _choosable_hunks(prepared: Prepared) -> int:

@@ -63,7 +63,8 @@ HAPPENED: Final = {
 }
 
 ADVICE: Final = {
-    FaultKind.AUTHENTICATION: "Check the apiKey of the provider profile, or the environment variable it names.",
+    FaultKind.AUTHENTICATION: "To store another key: robota login PROFILE. The key is in the apiKey of the provider "
+    "profile, or in the environment variable it names.",
     FaultKind.BILLING: "Check the balance and the plan of the account, or use another provider profile.",
     FaultKind.RATE_LIMIT: "Wait and retry.",
     FaultKind.OVERLOADED: "Wait and retry.",

@@ -55,19 +55,19 @@ def chat_client(profile: Profile) -> WireClient:
 async def probe(profile: Profile) -> Probed:
     """Ask the server for its models or, if it lists none, the model for a one-word reply."""
     try:
-        names = [model.name for model in await list_models(profile)]
+        windows = {model.name: model.context_window for model in await list_models(profile)}
     except ProviderFault as fault:
         if fault.status not in LISTS_NOTHING:
             raise
-        names = []
-    if not names:
+        windows = {}
+    if not windows:
         await _say_a_word(profile)
         return Probed(text=f"{profile.model} answers. The server lists no models.")
-    if profile.model in names:
-        return Probed(text=f"The server answers and offers {profile.model}.")
-    offer = counted(len(names), "model")
+    if profile.model in windows:
+        return Probed(text=f"The server answers and offers {profile.model}.", window=windows[profile.model])
+    offer = counted(len(windows), "model")
     text = f"The server answers and offers {offer}, but {profile.model} is not in its list."
-    return Probed(text=text, offers_model=False, models=tuple(names))
+    return Probed(text=text, offers_model=False, models=tuple(windows))
 
 
 async def _say_a_word(profile: Profile) -> None:
