@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from robota.engine.session.decision import answered
 from robota.engine.session.session import Session
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 CompletePromptHandler = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
 MCP_PROMPT_PREFIX = "mcp__"
+# Skills and prompt files bring rules with them.
+WITHOUT_RULES: Final = frozenset({CommandSource.BUILT_IN, CommandSource.PROGRAM, CommandSource.MCP})
+MAY_GRANT: Final = (
+    "/{name} may allow calls for the turn, and it came as a prompt of another program, which may be a text of somebody "
+    "else. Nothing was changed. In the window of the session, its user can type it."
+)
 NO_COMMAND = Refused(code="no_command", message="A command is a slash and a name, for example /help.")
 
 
@@ -39,16 +45,19 @@ class CommandSession:
         *,
         has_model: bool,
         attended: bool,
+        is_of_user: bool,
     ) -> None:
         """The registry is loaded with the first command.
 
-        Without a model, commands that need one are refused; where nobody attends, those that change something.
+        Without a model, commands that need one are refused; where nobody attends, those that change something. If the
+        session `is_of_user`, a skill that its prompts name grants what it wants.
         """
         self._session = session
         self._load_registry = load_registry
         self._complete = complete
         self._has_model = has_model
         self._attended = attended
+        self._is_of_user = is_of_user
 
     @cached_property
     def _registry(self) -> "CommandRegistry":
@@ -115,4 +124,6 @@ class CommandSession:
         is_own = command.info.source is CommandSource.PROGRAM
         if self._attended and (is_own or not as_prompt):
             return None
+        if as_prompt and self._is_of_user and command.info.source not in WITHOUT_RULES:
+            return Refused(code="unattended", message=MAY_GRANT.format(name=command.info.name))
         return self._registry.refuse_unattended(command, arguments)

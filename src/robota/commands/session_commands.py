@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from robota.app.provider import NO_MODEL
 from robota.app.session import OpenSession
 from robota.commands.command_session import CommandSession
+from robota.config.launch_options import PromptAuthor
 from robota.protocol.commands import CompletePrompt
 from robota.protocol.completion import PromptCompletion
 from robota.protocol.slash_commands import CommandSource
@@ -47,6 +48,7 @@ def with_commands(opened: OpenSession, env: Mapping[str, str], *, attended: bool
         complete,
         has_model=opened.options.model != NO_MODEL.model,
         attended=opened.options.launch.attended if attended is None else attended,
+        is_of_user=opened.options.launch.prompt_author is PromptAuthor.USER,
     )
 
 

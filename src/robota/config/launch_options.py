@@ -120,7 +120,10 @@ class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
     session_id: Annotated[str | None, SessionOption("id of the new session", "ID")] = None
     name: Annotated[str | None, SessionOption("name of the session", "NAME", ("-n",))] = None
     attended: bool = True
-    prompt_author: PromptAuthor = PromptAuthor.USER
+    prompt_author: Annotated[
+        PromptAuthor,
+        TaskOption("who wrote the prompts: user, or anybody, whose text grants nothing (as that of a pipe)", "WHO"),
+    ] = PromptAuthor.USER
     needs_model: bool = True  # not needed for a single tool call
     additions: Additions = Additions()
 

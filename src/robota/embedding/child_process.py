@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from robota.config.errors import ConfigError
+from robota.config.launch_options import PromptAuthor
 from robota.embedding.options import SessionOptions
 from robota.transport.remote_session import NotConnected, RemoteSession
 from robota.workspace.outside_program import CleanEnvironment, start_outside_async
@@ -88,6 +89,7 @@ async def _wait_for_end(process: Process) -> None:
 
 def _arguments(options: SessionOptions, resume: str | None) -> Iterator[str]:
     yield "--at-end=pause"
+    yield f"--prompt-author={PromptAuthor.ANYBODY}"
     if resume is not None:
         yield f"--resume={resume}"
     for name, value in msgspec.structs.asdict(options).items():

@@ -99,9 +99,12 @@ def _opened(
     options: SessionOptions, embedding: "Embedding | None", resume: str | None, env: Mapping[str, str]
 ) -> "OpenSession":
     from robota.app.session import open_session as opened_session
-    from robota.config.launch_options import Additions, LaunchOptions
+    from robota.config.launch_options import Additions, LaunchOptions, PromptAuthor
 
-    launch = LaunchOptions(**msgspec.structs.asdict(options), additions=embedding or Additions())
+    # The program knows whose texts it sends; nobody else does.
+    launch = LaunchOptions(
+        **msgspec.structs.asdict(options), additions=embedding or Additions(), prompt_author=PromptAuthor.ANYBODY
+    )
     return opened_session(launch if resume is None else _resuming(launch, resume, env), env)
 
 

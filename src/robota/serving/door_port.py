@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
-from robota.protocol.commands import Accepted, Command, Receipt, Refused
+from robota.protocol.commands import Accepted, Command, Receipt, Refused, RunSlashCommand
 from robota.protocol.events import Event
 from robota.protocol.port import SessionPort
 from robota.protocol.slash_commands import SessionWanted
@@ -16,7 +16,10 @@ ASKS_THERE: Final = Refused(
 
 
 class DoorPort:
-    """Passes commands on. One after which this session is to be opened again is carried out by its own process."""
+    """Passes commands on. One after which this session is to be opened again is carried out by its own process.
+
+    That does not apply to a command that came as a prompt.
+    """
 
     def __init__(self, port: SessionPort, session_id: str, open_again: Callable[[SessionWanted], None]) -> None:
         self._port = port
@@ -28,6 +31,8 @@ class DoorPort:
         wanted = receipt.outcome if isinstance(receipt, Accepted) else None
         if not isinstance(wanted, SessionWanted) or wanted.session_id != self._session_id:
             return receipt
+        if isinstance(command, RunSlashCommand) and command.as_prompt:
+            return receipt  # a text of somebody else does not choose the model; the client shows how the user can
         if wanted.sets_up is not None or wanted.decides_trust:
             return ASKS_THERE
         self._open_again(wanted)

@@ -186,6 +186,19 @@ def test_other_devices_need_encryption_or_an_explicit_word_and_a_code(robota: Ro
         assert tries == ["wrong_code"] * 5 + ["no_code"]
 
 
+def test_nobody_can_try_codes_without_end(robota: Robota) -> None:
+    """A code that was tried too often takes up its place until its time is over."""
+    script(robota, {"text": "Hello."})
+    with web_page(robota, "--listen", "0.0.0.0", "--unencrypted") as page:
+        page.origin = f"http://127.0.0.1:{page.port}"
+        tried = 0
+        while (knocked := page.post("/api/pair")).status == 200:
+            wrong = [page.post("/api/pair/code", {"id": knocked.json["id"], "code": "x"}) for _ in range(6)]
+            tried += sum(each.json["code"] == "wrong_code" for each in wrong)
+            assert tried <= 40
+        assert (knocked.status, tried) == (429, 40)
+
+
 def test_the_page_of_this_machine_gives_no_codes(robota: Robota) -> None:
     script(robota, {"text": "Hello."})
     with web_page(robota) as page:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from robota.config.launch_options import PromptAuthor
 from robota.contracts.hook import ModelUnavailable
 from robota.contracts.tool import ToolCall
 from robota.contracts.verdict import Decision, Subject, Verdict
@@ -100,6 +101,8 @@ def _note(runtime: TaskRuntime, call: ToolCall, outcome: Outcome, reason: str, c
 
 def _user_words(runtime: TaskRuntime) -> tuple[str, ...]:
     """What the user typed in this task. The prompt of a subtask or an agent was written by a model."""
+    if runtime.options.launch.prompt_author is not PromptAuthor.USER:
+        return ()
     if runtime.parent is not None or runtime.agent is not None or runtime.is_subtask:
         return ()
     rows = runtime.rows.messages

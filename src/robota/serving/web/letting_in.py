@@ -21,7 +21,9 @@ COOKIE_AGE_S: Final = 90 * 24 * 3600
 CODE_DIGITS: Final = 8
 CODE_VALID_MS: Final = 5 * 60_000
 MAX_TRIES: Final = 5
+# So that nobody can try more than 40 codes in five minutes, on whatever number of connections.
 MAX_PAIRINGS: Final = 8
+NO_CODE: Final = "This code is not valid any more. Ask for another one."
 
 
 class LinkEntered(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,13 +121,15 @@ class LettingIn:
         entered = await value_of(request, CodeEntered)
         pairing = self._pairings.get(entered.id)
         if pairing is None or pairing.until_ms <= wall_clock_ms():
-            return problem(403, "no_code", "This code is not valid any more. Ask for another one.")
+            return problem(403, "no_code", NO_CODE)
+        if pairing.tries >= MAX_TRIES:  # kept until its time is over: it takes up the place of another try
+            return problem(403, "no_code", NO_CODE)
         pairing.tries += 1
         digits = "".join(entered.code.split())
         is_right = hmac.compare_digest(digits.encode("utf-8", "replace"), pairing.code.encode())
-        if is_right or pairing.tries >= MAX_TRIES:
+        if is_right:
             del self._pairings[entered.id]
-        if not is_right:
+        else:
             return problem(403, "wrong_code", "That is not the code that the terminal shows.")
         return self._admitted(self.devices.admit(pairing.name, Access.FULL))
 

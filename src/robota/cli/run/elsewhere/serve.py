@@ -12,6 +12,7 @@ from robota.cli.run.prompt import run_session
 from robota.commands.verb import Answer, Family, ShellVerb, WrongArguments, ended
 from robota.commands.verb_host import VerbHost
 from robota.config.arguments import Count, Money, Option
+from robota.config.launch_options import PromptAuthor
 from robota.protocol.connection.lines import EventForm
 from robota.protocol.permission_mode import PermissionMode
 from robota.serving.left_running import LeftRunning
@@ -52,6 +53,9 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         str | None,
         Option("settings for this session; they override the settings files", "FILE|JSON", name="--settings"),
     ] = None
+    prompt_author: Annotated[
+        PromptAuthor, Option("who writes the prompts: user, or anybody, whose text grants nothing", "WHO")
+    ] = PromptAuthor.USER
     debug: Annotated[bool, Option("log each event and state to ~/.robota/debug.log", also=("-d",))] = False
 
 
