@@ -402,6 +402,7 @@ def _tools(
         has_memory=has_memory and is_memory_there(project, begun.env),
         has_sandbox=bool(begun.parts.sandbox),
         only=begun.options.launch.only_tools,
+        is_forbidden=begun.parts.policy.forbids,
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from io import FileIO
@@ -164,7 +165,7 @@ class PendingCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that may run as prepared. `feedback` and `images` come with the user's approval.
+    """A call that may run as prepared. `feedback` and `images` come with the user's approval, for the model.
 
     `hook_context` is what hooks add to the result. `is_shown` says that the row of the call shows it as it will run,
     and not as it was before the user changed it. `only_undoable` is its result if no checkpoint could be saved.
@@ -337,7 +338,7 @@ class Admission:
         can_be_answered = runtime.options.launch.attended or runtime.has_approval_answer(call_id)
         if verdict.decision is Decision.ASK and not can_be_answered:
             verdict, following = self._decline(verdict, pending), NextStep.NOBODY_THERE
-        for_model = verdict.reason
+        for_model = _with_its_id(verdict.reason, pending.tool)
         verdict = msgspec.structs.replace(verdict, reason=f"{verdict.reason} {verdict.advice}".rstrip())
         self._record(pending, verdict)
         if verdict.decision is Decision.DENY:
@@ -480,6 +481,11 @@ class Admission:
             context=pending.context,
             only_undoable=pending.hooks.only_undoable,
         )
+
+
+def _with_its_id(reason: str, tool: AnyTool) -> str:
+    """A reason for the user, who knows a tool by its label, as the model gets it, which calls the tool by its id."""
+    return re.sub(rf"\b{re.escape(tool.label)}(?= (?:needs|is not))", tool.name, reason)
 
 
 def _not_judged(error: Exception) -> Verdict:

@@ -461,7 +461,7 @@ def _with_feedback(result: ToolResult, admitted: Admitted) -> ToolResult:
     if unknown := admitted.tool.unknown_arguments(admitted.call.input):
         parts.append(UNKNOWN_ARGUMENTS.format(", ".join(map(repr, unknown)), ", ".join(admitted.tool.parameters)))
     if admitted.feedback:
-        parts.insert(0, f"Approved by the user: {admitted.feedback}")
+        parts.insert(0, admitted.feedback)
     if admitted.hook_context:
         parts.append(f"<hook>\n{admitted.hook_context}\n</hook>")
     return result if len(parts) == 1 else msgspec.structs.replace(result, content="\n".join(parts))
