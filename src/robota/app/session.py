@@ -394,7 +394,7 @@ def _tools(
 ) -> SessionTools:
     """The tools. Without a memory of the project or the user, the model is not offered to add to it."""
     project = MemoryDirectories(root=begun.parts.root, kept_in=begun.parts.kept_in)
-    return session_tools(
+    tools = session_tools(
         begun.parts.programs.servers,
         (*intents.tools, *begun.options.launch.additions.tools),
         intents.declaring,
@@ -402,8 +402,9 @@ def _tools(
         has_memory=has_memory and is_memory_there(project, begun.env),
         has_sandbox=bool(begun.parts.sandbox),
         only=begun.options.launch.only_tools,
-        is_forbidden=begun.parts.policy.forbids,
     )
+    tools.is_forbidden = begun.parts.policy.forbids
+    return tools
 
 
 def _opened(begun: _NewParts, services: SessionServices) -> OpenSession:

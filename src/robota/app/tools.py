@@ -4,6 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from robota.contracts.mentioned_tools import without_lines_about
 from robota.contracts.tool import AnyTool, ToolRole
 from robota.protocol.events import McpServerState, Notice
 from robota.providers.chunks import ToolSpec
@@ -22,21 +25,18 @@ def session_tools(
     has_memory: bool = False,
     has_sandbox: bool = True,
     only: Sequence[str] | None = None,
-    is_forbidden: Callable[[AnyTool], bool] = lambda tool: False,
 ) -> "SessionTools":
     """The built-in tools, those for skills and memory if needed, and `more`; those of `servers` are added later.
 
-    `adapt` adapts these tools to the session. With `only`, no other built-in ones are offered. The model is not told of
-    one that `is_forbidden`.
+    `adapt` adapts these tools to the session. With `only`, no other built-in tools are offered.
     """
     added = _added(has_skills=has_skills, has_memory=has_memory)
-    if only is None:
-        ids, load = (*BUILT_IN_IDS, *(tool.name for tool in added)), lambda: (*builtin_tools(), *added)
-    else:
-        named = _named(only, (*builtin_tools(), *added))
-        ids, load = tuple(tool.name for tool in named), lambda: named
-    names = (*ids, *(tool.name for tool in more))
-    return SessionTools(names, lambda: adapt((*load(), *more)), servers, is_forbidden, has_sandbox=has_sandbox)
+    if only is not None:
+        built_in = _named(only, (*builtin_tools(), *added))
+        names = tuple(tool.name for tool in (*built_in, *more))
+        return SessionTools(names, lambda: adapt((*built_in, *more)), servers, has_sandbox=has_sandbox)
+    names = (*BUILT_IN_IDS, *(tool.name for tool in (*added, *more)))
+    return SessionTools(names, lambda: adapt((*builtin_tools(), *added, *more)), servers, has_sandbox=has_sandbox)
 
 
 def _added(*, has_skills: bool, has_memory: bool) -> list[AnyTool]:
@@ -68,13 +68,12 @@ class SessionTools:
         names: Sequence[str],
         load: Callable[[], Sequence[AnyTool]],
         servers: "McpServers | None" = None,
-        is_forbidden: Callable[[AnyTool], bool] = lambda tool: False,
         *,
         has_sandbox: bool = True,
     ) -> None:
         """`names` are the ids of the tools that `load` returns."""
         self._has_sandbox = has_sandbox
-        self._is_forbidden = is_forbidden
+        self.is_forbidden: Callable[[AnyTool], bool] = lambda tool: False  # if so, the model is not told of it
         self.names = names
         self._load = load
         self.servers: Sequence[McpServerState] = () if servers is None else servers.pending
@@ -106,9 +105,13 @@ class SessionTools:
         return (*gathered.notices, *notices)
 
     def _described(self, tools: Sequence[AnyTool]) -> tuple[ToolSpec, ...]:
-        """The tools as the model gets them, without those that no call of could ever run."""
-        usable = [tool for tool in tools if not self._is_forbidden(tool)]
-        return _specs(usable, has_sandbox=self._has_sandbox)
+        """The tools as the model gets them, without those that are forbidden, nor what others say of missing ones."""
+        usable = [tool for tool in tools if not self.is_forbidden(tool)]
+        lacking = set(BUILT_IN_IDS).difference(tool.name for tool in self.all)
+        return tuple(
+            msgspec.structs.replace(spec, description=without_lines_about(lacking, spec.description))
+            for spec in _specs(usable, has_sandbox=self._has_sandbox)
+        )
 
 
 def _tools_to_describe(tools: Sequence[AnyTool], context_window: int) -> tuple[Sequence[AnyTool], tuple[Notice, ...]]:

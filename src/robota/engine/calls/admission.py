@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from io import FileIO
@@ -35,6 +34,7 @@ from robota.engine.calls.call_stopped import (
     cause_of,
     denied,
     mistake,
+    named_by_id,
     not_logged,
 )
 from robota.engine.calls.repetition import Repetition, RepetitionGuard
@@ -338,12 +338,11 @@ class Admission:
         can_be_answered = runtime.options.launch.attended or runtime.has_approval_answer(call_id)
         if verdict.decision is Decision.ASK and not can_be_answered:
             verdict, following = self._decline(verdict, pending), NextStep.NOBODY_THERE
-        for_model = _with_its_id(verdict.reason, pending.tool)
+        for_model = named_by_id(verdict.reason, pending.tool)
         verdict = msgspec.structs.replace(verdict, reason=f"{verdict.reason} {verdict.advice}".rstrip())
         self._record(pending, verdict)
         if verdict.decision is Decision.DENY:
-            message = pending.hooks.refusal or denied(for_model, following)
-            raise CallStopped("denied", verdict.reason, message)
+            raise CallStopped("denied", verdict.reason, pending.hooks.refusal or denied(for_model, following))
         return verdict, pending
 
     def _may_be_confined(self, pending: PendingCall, verdict: Verdict) -> bool:
@@ -481,11 +480,6 @@ class Admission:
             context=pending.context,
             only_undoable=pending.hooks.only_undoable,
         )
-
-
-def _with_its_id(reason: str, tool: AnyTool) -> str:
-    """A reason for the user, who knows a tool by its label, as the model gets it, which calls the tool by its id."""
-    return re.sub(rf"\b{re.escape(tool.label)}(?= (?:needs|is not))", tool.name, reason)
 
 
 def _not_judged(error: Exception) -> Verdict:

@@ -18,6 +18,7 @@ import msgspec
 
 from robota.config.paths import repository_top
 from robota.config.settings.schema import Completion
+from robota.contracts.mentioned_tools import without_lines_about
 from robota.contracts.tool import AnyTool, ToolGroup, ToolRole, names_with_role
 from robota.contracts.workspace import CommandReach
 from robota.engine.model.reply import CallFormat
@@ -33,8 +34,6 @@ from robota.workspace.process.wrapped_command import COMMAND_SHELL
 
 CONDITION: Final = re.compile(r"\{\?([a-z! ]+)\}")
 HEADING: Final = "# "
-# A tool in a description. Names of one word are words of any text, unless they are marked.
-NAMED_TOOL: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b|(?<=`)[a-z]+(?=`)")
 
 MODE: Final = "Mode"
 PERMISSIONS: Final = "Permission mode"
@@ -132,14 +131,11 @@ def offered_specs(runtime: TaskRuntime) -> tuple[ToolSpec, ...]:
     """The tools that are described in a request, without what their descriptions say of tools that it lacks."""
     names = {tool.name for tool in _offered(runtime)}
     lacking = {tool.name for tool in runtime.services.tools.all} - names
-    return tuple(_without_lines_about(lacking, spec) for spec in runtime.services.tools.specs if spec.name in names)
-
-
-def _without_lines_about(lacking: Set[str], spec: ToolSpec) -> ToolSpec:
-    """The tool without the lines of its description that name one of these tools."""
-    lines = spec.description.split("\n")
-    kept = [line for line in lines if lacking.isdisjoint(NAMED_TOOL.findall(line))]
-    return spec if len(kept) == len(lines) else msgspec.structs.replace(spec, description="\n".join(kept))
+    return tuple(
+        msgspec.structs.replace(spec, description=without_lines_about(lacking, spec.description))
+        for spec in runtime.services.tools.specs
+        if spec.name in names
+    )
 
 
 def agent_section(runtime: TaskRuntime) -> str:
