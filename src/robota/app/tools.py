@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from robota.contracts.mentioned_tools import without_lines_about
 from robota.contracts.tool import AnyTool, ToolRole
 from robota.protocol.events import McpServerState, Notice
 from robota.providers.chunks import ToolSpec
@@ -106,6 +105,9 @@ class SessionTools:
 
     def _described(self, tools: Sequence[AnyTool]) -> tuple[ToolSpec, ...]:
         """The tools as the model gets them, without those that are forbidden, nor what others say of missing ones."""
+        # Imported with the first prompt, which needs it, too.
+        from robota.contracts.mentioned_tools import without_lines_about
+
         usable = [tool for tool in tools if not self.is_forbidden(tool)]
         lacking = set(BUILT_IN_IDS).difference(tool.name for tool in self.all)
         return tuple(

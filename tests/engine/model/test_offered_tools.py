@@ -111,3 +111,17 @@ def test_a_tool_that_a_rule_forbids_is_not_offered(
         assert refused.content.startswith(f"Denied: The deny rule {denied} forbids it.")
 
     play(workspace, [{"calls": [call(name, **used)]}, {"text": "Done."}], story, disallowed_tools=(denied,))
+
+
+def test_a_session_with_a_few_tools_is_not_told_of_others(workspace: Path) -> None:
+    """A reader of long results is always among them."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        system, tools = described(stage)
+        assert tools.keys() == {"execute_command", "read_command_output"}
+        said = "\n".join((system, *tools.values()))
+        assert "background_process" not in said and "switch_mode" not in said and "new_task" not in said
+
+    play(workspace, [{"text": "Done."}], story, only_tools=("Bash",))

@@ -338,12 +338,12 @@ class Admission:
         can_be_answered = runtime.options.launch.attended or runtime.has_approval_answer(call_id)
         if verdict.decision is Decision.ASK and not can_be_answered:
             verdict, following = self._decline(verdict, pending), NextStep.NOBODY_THERE
-        for_model = named_by_id(verdict.reason, pending.tool)
-        verdict = msgspec.structs.replace(verdict, reason=f"{verdict.reason} {verdict.advice}".rstrip())
-        self._record(pending, verdict)
+        for_user = msgspec.structs.replace(verdict, reason=f"{verdict.reason} {verdict.advice}".rstrip())
+        self._record(pending, for_user)
         if verdict.decision is Decision.DENY:
-            raise CallStopped("denied", verdict.reason, pending.hooks.refusal or denied(for_model, following))
-        return verdict, pending
+            told = pending.hooks.refusal or denied(named_by_id(verdict.reason, pending.tool), following)
+            raise CallStopped("denied", for_user.reason, told)
+        return for_user, pending
 
     def _may_be_confined(self, pending: PendingCall, verdict: Verdict) -> bool:
         """Whether a proof of confinement could answer the question. What a hook or a rule asks, it cannot."""
