@@ -80,6 +80,7 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     resumed: "ReopenedSession | None" = None
     is_past_shown: bool = False
     closing: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    at_close: ExitStack = msgspec.field(default_factory=ExitStack)  # undone before the log is released
 
     @property
     def is_closing(self) -> bool:
@@ -103,7 +104,13 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
             if not self.log.is_closed:
                 await self._close()
 
+    async def until_closed(self) -> None:
+        """Return when the session is closed, if it is about to be."""
+        async with self.closing:
+            pass
+
     async def _close(self) -> None:
+        self.at_close.close()
         await self.session.close()
         if self.servers is not None:
             await _within_limit(self.servers.close())

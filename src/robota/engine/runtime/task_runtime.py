@@ -364,7 +364,8 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     def settle(self, row: Message, answer: Answer) -> None:
         """Record the answer and send it to every client."""
         response, text = seed_form(answer)
-        self.journal.write(AnswerRecord(task_id=self.task_id, ts=row.ts, response=response, text=text or None))
+        by = self.asks.take_giver(row.ts)
+        self.journal.write(AnswerRecord(task_id=self.task_id, ts=row.ts, response=response, text=text or None, by=by))
         self._close_ask(row, response)
 
     def has_approval_answer(self, call_id: str) -> bool:

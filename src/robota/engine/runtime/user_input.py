@@ -7,6 +7,7 @@ from typing import Final, assert_never
 import msgspec
 
 from robota.engine.record.journal import Journal
+from robota.log.kinds.calls import AnsweredBy
 from robota.log.kinds.session import QueueRecord
 from robota.protocol.asks.answer import Answer, Approve, Say
 from robota.protocol.asks.ask import (
@@ -80,6 +81,7 @@ class AskTable:
     def __init__(self) -> None:
         self._pending: dict[int, PendingAsk] = {}
         self._answered: set[int] = set()
+        self._given_by: dict[int, AnsweredBy] = {}
         self._about_output: set[int] = set()
         self.on_change: Callable[[], None] = lambda: None  # called when a task begins or ends to wait
 
@@ -152,11 +154,20 @@ class AskTable:
             case _:
                 return Refused(code="ambiguous_ask", message=_why_ambiguous(choices))
 
-    def settle(self, pending: PendingAsk, answer: Answer | CondenseContext | News) -> None:
+    def settle(
+        self, pending: PendingAsk, answer: Answer | CondenseContext | News, by: AnsweredBy | None = None
+    ) -> None:
         """Hand over the answer, or the command that comes instead of one. The ask is open no longer."""
-        del self._pending[pending.message.ts]
-        self._answered.add(pending.message.ts)
+        ts = pending.message.ts
+        del self._pending[ts]
+        self._answered.add(ts)
+        if by is not None:
+            self._given_by[ts] = by
         pending.future.set_result(answer)
+
+    def take_giver(self, ts: int) -> AnsweredBy | None:
+        """Who has answered this ask; to be recorded with the answer."""
+        return self._given_by.pop(ts, None)
 
     def wake(self, task_id: str, news: News) -> None:
         """Continue a task that waits for the next prompt with news instead, unless they may wait."""
