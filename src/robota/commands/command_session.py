@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from robota.engine.session.decision import answered
 from robota.engine.session.session import Session
-from robota.log.kinds.calls import AnsweredBy
 from robota.protocol.commands import (
     Accepted,
     AskResponse,
@@ -25,6 +24,7 @@ from robota.protocol.slash_commands import CommandList, CommandSource, SlashComm
 if TYPE_CHECKING:
     from robota.commands.command import SlashCommand
     from robota.commands.registry import CommandRegistry
+    from robota.log.kinds.calls import AnsweredBy
 
 CompletePromptHandler = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
 MCP_PROMPT_PREFIX = "mcp__"
@@ -45,7 +45,7 @@ class CommandSession:
         session: Session,
         load_registry: "Callable[[], CommandRegistry]",
         complete: CompletePromptHandler,
-        speaker: Callable[[], AnsweredBy],
+        speaker: "Callable[[], AnsweredBy]",
         *,
         has_model: bool,
         attended: bool,
@@ -73,7 +73,7 @@ class CommandSession:
         """All current slash commands."""
         return tuple(command.full_info for command in self._registry.all())
 
-    async def submit(self, command: Command, speaker: AnsweredBy | None = None) -> Receipt:
+    async def submit(self, command: Command, speaker: "AnsweredBy | None" = None) -> Receipt:
         """Answer a command of this client, or of another `speaker`."""
         match command:
             case RunSlashCommand() | ListSlashCommands() | CompletePrompt():

@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import msgspec
 
 from robota.engine.record.journal import Journal
-from robota.log.kinds.calls import AnsweredBy
 from robota.log.kinds.session import QueueRecord
 from robota.protocol.asks.answer import Answer, Approve, Say
 from robota.protocol.asks.ask import (
@@ -26,6 +25,9 @@ from robota.protocol.asks.ask import (
 from robota.protocol.commands import CondenseContext, EditQueuedMessage, QueueMessage, Refused
 from robota.protocol.message import Message, QueuedMessage
 from robota.text.visible import single_line
+
+if TYPE_CHECKING:
+    from robota.log.kinds.calls import AnsweredBy
 
 MAX_ASK_SHOWN: Final = 60
 
@@ -155,7 +157,7 @@ class AskTable:
                 return Refused(code="ambiguous_ask", message=_why_ambiguous(choices))
 
     def settle(
-        self, pending: PendingAsk, answer: Answer | CondenseContext | News, by: AnsweredBy | None = None
+        self, pending: PendingAsk, answer: Answer | CondenseContext | News, by: "AnsweredBy | None" = None
     ) -> None:
         """Hand over the answer, or the command that comes instead of one. The ask is open no longer."""
         ts = pending.message.ts
@@ -165,7 +167,7 @@ class AskTable:
             self._given_by[ts] = by
         pending.future.set_result(answer)
 
-    def take_giver(self, ts: int) -> AnsweredBy | None:
+    def take_giver(self, ts: int) -> "AnsweredBy | None":
         """Who has answered this ask; to be recorded with the answer."""
         return self._given_by.pop(ts, None)
 

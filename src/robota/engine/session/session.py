@@ -26,7 +26,6 @@ from robota.engine.session.decision import (
 from robota.engine.session.snapshot import snapshot, visible_runtime
 from robota.engine.task.runner import TaskRunner
 from robota.engine.task.subtasks import TaskTree
-from robota.log.kinds.calls import AnsweredBy
 from robota.log.kinds.session import NameRecord
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ResumeAsk
@@ -74,6 +73,7 @@ if TYPE_CHECKING:
     from robota.engine.session.tool_gathering import ToolGathering
     from robota.engine.task.resumption import PausedTask
     from robota.engine.task.task import Task
+    from robota.log.kinds.calls import AnsweredBy
     from robota.log.replay.session import SessionFold
 
 # A hanging disk must not block the exit: everything written is already in the kernel's page cache.
@@ -124,11 +124,11 @@ class Session:
 
         return TaskFactory(self._services, self._bus, self._journal, self._asks, self._queue, self._grants, self._tree)
 
-    async def submit(self, command: Command, by: AnsweredBy | None = None) -> Receipt:
+    async def submit(self, command: Command, by: "AnsweredBy | None" = None) -> Receipt:
         """Decide, and only then change something; there always is a receipt. `by` is recorded with an answer."""
         return await answered(command, self._receipt(command, by))
 
-    async def _receipt(self, command: Command, by: AnsweredBy | None) -> Receipt:
+    async def _receipt(self, command: Command, by: "AnsweredBy | None") -> Receipt:
         if isinstance(command, OlderRowsRequest):
             return await self._send_older_rows(command)
         if isinstance(command, RewindCommand):
@@ -139,7 +139,7 @@ class Session:
             return Refused(code="unknown_command", message=f"Nothing was changed: {command.problem}.")
         return await self._changes.make(lambda: self._decide(command, by))
 
-    async def _decide(self, command: EngineCommand, by: AnsweredBy | None) -> Decision[Accepted]:
+    async def _decide(self, command: EngineCommand, by: "AnsweredBy | None") -> Decision[Accepted]:
         """What a command does. Nothing is changed before that is decided."""
         if isinstance(command, InputCommand):
             return self._input.decide(command, by, is_starting=self.is_gathering)
