@@ -41,6 +41,8 @@ COMMANDS: Final = "Commands"
 STATE_NOW: Final = "Session state now:"
 REMINDER_OF_STATE: Final = f"<system-reminder>\n{STATE_NOW}\n"
 MAX_HOSTS_NAMED: Final = 10
+# What else would a model make of `.vscode` and the like in the output of `ls -a`?
+PLACEHOLDERS: Final = "Protected names that do not exist, such as .vscode, may appear as empty directories."
 _LINE: Final = re.compile(rf"^- ({MODE}|{PERMISSIONS}|{COMMANDS}): (.*)$", re.MULTILINE)
 
 APPROVAL: Final = {
@@ -339,7 +341,8 @@ def reach_text(reach: CommandReach, unconfined: str) -> str:
         return f"{shell} without a sandbox, because none works here. {unconfined}".rstrip()
     if not reach.is_sandboxed:
         return f"{shell} without a sandbox, with network access."
-    return f"{shell} in a sandbox that can write only in the working directory and /tmp, {_network(reach.hosts)}."
+    place = f"{shell} in a sandbox that can write only in the working directory and /tmp, {_network(reach.hosts)}."
+    return f"{place} {PLACEHOLDERS}"
 
 
 def state_text(state: Mapping[str, str]) -> str:
