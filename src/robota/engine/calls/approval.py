@@ -76,7 +76,7 @@ class Approval:
         asked = ApprovalAsk(
             title=title,
             subject=self._subject(call),
-            view=_without_title(view_in(seed), title) if is_command or preview.view is None else preview.view,
+            view=_without_title(view_in(seed) if is_command or preview.view is None else preview.view, title),
             verdict=_explained(verdict, shown.warnings),
             editable=_editable(tool, call),
             choosable_hunks=_choosable_hunks(prepared),

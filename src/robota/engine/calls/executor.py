@@ -44,7 +44,7 @@ from robota.engine.calls.call_stopped import (
     halted_by_hook,
     not_logged,
 )
-from robota.engine.calls.logged_view import logged_view
+from robota.engine.record.rows import logged_view
 from robota.engine.runtime.task_runtime import ASKED_ENOUGH, TaskRuntime
 from robota.log.kinds.calls import FileStampsRecord, ToolEndRecord, ToolStartRecord
 from robota.log.replay.context import interrupted_result
@@ -251,7 +251,7 @@ class ToolExecutor:
             ends_task=None if halted is None else halted_by_hook(halted),
             touched=admitted.tool.touches(admitted.tool.decode(admitted.call.input)).paths,
             has_changed_something=admitted.tool.changes_something,
-            logged_view=logged_view(result.view, admitted),
+            logged_view=_logged_view(result.view, admitted),
         )
 
     async def _admitted(self, call: ToolCall, remark: str = "", *, needs_approval: bool = False) -> Admitted:
@@ -324,7 +324,7 @@ class ToolExecutor:
             call=call,
             result=ToolResult(content=block.content, view=view, is_error=True),
             status="interrupted",
-            logged_view=logged_view(view, admitted),
+            logged_view=_logged_view(view, admitted),
         )
         if history.is_open(call.id):
             history.keep_result(block)
@@ -426,6 +426,12 @@ def _reason(executed: Executed) -> str | None:
 COMPLETED_DESPITE_ERROR: Final = (
     "The task was not completed, because another call of the same reply failed. Look at its result first."
 )
+
+
+def _logged_view(view: View | None, admitted: Admitted) -> View | None:
+    return logged_view(
+        view, admitted.prepared.preview.view if admitted.is_shown else None, admitted.context.shown_output
+    )
 
 
 def _reason_to_skip_rest(control: Control | None, call: ToolCall) -> str | None:
