@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from robota.workspace.checkpoints.held_back import ChangedFiles, HeldBack
     from robota.workspace.checkpoints.store import CheckpointStore
+    from robota.workspace.checkpoints.unseen_in_git import GitSnapshot, UnseenChanges
     from robota.workspace.confinement import ConfinementFacts
     from robota.workspace.steering_files import Survey
 
@@ -147,6 +148,16 @@ class SessionConfinement:
         except UnreadableNames:
             return False
         return True
+
+    def git_snapshot(self) -> "GitSnapshot | None":
+        from robota.workspace.checkpoints.unseen_in_git import git_snapshot
+
+        return git_snapshot(self._root)
+
+    async def take_unseen_out_of_git(self, before: "GitSnapshot") -> "UnseenChanges":
+        from robota.workspace.checkpoints.unseen_in_git import take_back_unseen
+
+        return await take_back_unseen(self._root, self._env, before)
 
     def shares_git_data(self) -> bool:
         from robota.workspace.git.git_directories import find_git_directories

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from io import FileIO
 
     from robota.workspace.checkpoints.held_back import ChangedFiles, HeldBack
+    from robota.workspace.checkpoints.unseen_in_git import GitSnapshot, UnseenChanges
     from robota.workspace.confinement import ConfinementFacts
     from robota.workspace.steering_files import Survey
 
@@ -43,6 +44,17 @@ class ConfinementService(Protocol):
 
     def shares_git_data(self) -> bool:
         """Whether branches, tags and stash are also those of other worktrees, outside the workspace."""
+        ...
+
+    def git_snapshot(self) -> "GitSnapshot | None":
+        """What git's names point to and what is staged; None without a repository. Raises `UnreadableNames`."""
+        ...
+
+    async def take_unseen_out_of_git(self, before: "GitSnapshot") -> "UnseenChanges":
+        """Take back what is obeyed, new in git's data, and not in the workspace like that; returns what was.
+
+        Raises `UnreadableNames` and `GitError`.
+        """
         ...
 
     def hold_back(self, before: str, paths: Collection[str]) -> "HeldBack":

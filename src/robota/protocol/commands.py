@@ -220,12 +220,11 @@ class UnknownCommand(ClientCommand, frozen=True, kw_only=True, tag="unknown"):
 TaskCommand = NewTask | ClearTask | CancelTask | SwitchMode | SetPermissionMode | RetryNow
 InputCommand = AskResponse | QueueMessage | EditQueuedMessage | RemoveQueuedMessage | TerminalOperation
 ContextCommand = CondenseContext | ContextRequest | CondensePreviewRequest | RestoreContext | PinTurn
-EngineCommand = TaskCommand | InputCommand | ContextCommand
 RewindRequest = RewindTo | UndoRewind | RedoRewind
 RewindCommand = ListRewindPoints | ShowRewindDiff | RewindRequest
 SlashCommand = RunSlashCommand | ListSlashCommands | CompletePrompt
 
-KnownCommand = EngineCommand | RewindCommand | SlashCommand | OlderRowsRequest
+KnownCommand = TaskCommand | InputCommand | ContextCommand | RewindCommand | SlashCommand | OlderRowsRequest
 Command = KnownCommand | UnknownCommand
 
 

@@ -10,12 +10,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from io import FileIO
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from robota.contracts.confinement import ConfinementService
 from robota.contracts.tool import AnyTool, ToolCall, Touches
+from robota.engine.calls.unseen_in_git import UnseenInGit
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.asks.answer import Approve
 from robota.protocol.asks.ask import ApprovalAsk, ApprovalVerdict, FilesLeftBehind
@@ -38,14 +39,17 @@ from robota.workspace.confinement import (
 from robota.workspace.git.writing_commands import writes_git_data
 from robota.workspace.steering_files import new_or_changed, newly_compiled
 
+if TYPE_CHECKING:
+    from robota.engine.calls.admission import Admitted
+
 NAMES_SHOWN: Final = 5
 DIFF_CHARACTERS: Final = 200_000
 TURN_PAUSE_S: Final = 0.1
 PATH_SHOWN: Final = 200
 KINDS: Final = {"added": " (new)", "deleted": " (deleted)", "modified": ""}
-HELD_BACK: Final = "The command {} files that other programs run or load, without approval: {}."
+HELD_BACK: Final = "Other programs obey {}, which the command {} without approval."
 KEEP: Final = "Keep {}?"
-NO_RULE: Final = "files that other programs run or load are asked about every time"
+NO_RULE: Final = "files that other programs obey are asked about every time"
 # Lines in the head of a file's changes that say more than its hunks do.
 NOT_IN_HUNKS: Final = r"^(?:old mode|new mode|rename |copy |Binary files |GIT binary|new file mode (?!100644))"
 SHARED_GIT_DATA: Final = (
@@ -54,12 +58,12 @@ SHARED_GIT_DATA: Final = (
 )
 UNDONE_BY_NOTHING: Final = "New, ignored and too large or too many to be saved, so that undoing leaves them: {}."
 NOT_SEARCHED: Final = (
-    "After the command the workspace could not be searched for new files that other programs run or load: {}. {}"
+    "After the command the workspace could not be searched for new files that other programs obey: {}. {}"
 )
 LOOK: Final = "Look at what it changed before you start other programs there."
 OUT_OF_THE_WAY: Final = "So what could not be searched is renamed: {}."
 NOT_TAKEN_OUT: Final = (
-    "They could not be taken out of the workspace: {}. Look at them before you start other programs there."
+    "It could not be taken out of the workspace: {}. Look at it before you start other programs there."
 )
 NOT_BROUGHT_BACK: Final = (
     "What {} contained before the command could not be written back. It is in the checkpoint: make room on the disk, "
@@ -76,11 +80,15 @@ class TakenOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settled:
-    """What was taken out after a command, once that is done: None if nothing was."""
+    """What was taken out after a command, once that is done: None if nothing was.
+
+    `in_git` says what was taken back of git's data.
+    """
 
     def __init__(self) -> None:
         self.held: HeldBack | None = None
         self.what = ""
+        self.in_git = ""
 
 
 class UnapprovedCommands:
@@ -131,20 +139,21 @@ class UnapprovedCommands:
         return proof
 
     @asynccontextmanager
-    async def settling(self, confined: Confined, turn: FileIO | None) -> AsyncIterator["Settled"]:
+    async def settling(self, confined: Confined, admitted: "Admitted") -> AsyncIterator["Settled"]:
         """Around a command: whatever ends it, what it must not leave behind is taken out, and nothing cancels that.
 
         Then its turn is over.
         """
-        settled = Settled()
-        is_ended = False
+        settled, is_ended = Settled(), False
+        in_git = UnseenInGit(self._runtime, admitted.tool, admitted.call)
+        await in_git.note()
         try:
             yield settled
             is_ended = True
         finally:
-            is_cancelled = await _until_done(asyncio.create_task(self._take_out(confined, settled)))
-            if turn is not None:
-                turn.close()
+            is_cancelled = await _until_done(asyncio.create_task(self._take_out(confined, settled, in_git)))
+            if admitted.context.turn is not None:
+                admitted.context.turn.close()
             if settled.held is not None and (is_cancelled or not is_ended):
                 self._runtime.warn(self._removed(settled.held, settled.what))
             if is_cancelled:
@@ -155,14 +164,15 @@ class UnapprovedCommands:
         service = self._runtime.services.confinement
         assert service is not None, "there is no proof without it"
         if settled.held is None:
-            return ""
+            return settled.in_git
         try:
-            return await self._keep_or_remove(service, call, settled.held, settled.what)
+            kept = await self._keep_or_remove(service, call, settled.held, settled.what)
+            return f"{kept} {settled.in_git}".rstrip()
         except asyncio.CancelledError:
             self._runtime.warn(self._removed(settled.held, settled.what))
             raise
 
-    async def _take_out(self, confined: Confined, settled: "Settled") -> None:
+    async def _take_out(self, confined: Confined, settled: "Settled", in_git: UnseenInGit) -> None:
         service = self._runtime.services.confinement
         assert service is not None, "there is no proof without it"
         # All in one thread, which ends its work also when the event loop is being closed.
@@ -171,6 +181,7 @@ class UnapprovedCommands:
             self._runtime.warn(warning)
         if done.held is not None and done.held.paths:
             settled.held, settled.what = done.held, done.what
+        settled.in_git = await in_git.take_back()
 
     async def _keep_or_remove(self, service: ConfinementService, call: ToolCall, held: HeldBack, what: str) -> str:
         if not self._runtime.options.launch.attended:
@@ -178,23 +189,23 @@ class UnapprovedCommands:
             self._runtime.warn(message)
             return message
         if not await self._wants(held, call, what):
-            return f"{what} The user did not keep them, so they were taken out again. Continue without them."
+            return f"{what} The user decided not to keep it, so it was removed."
         try:
             await asyncio.to_thread(service.put_back, held)
         except CheckpointError as error:
-            return f"{what} The user wanted to keep them, but they could not be put back: {error}."
-        return f"{what} The user kept them."
+            return f"{what} The user wanted to keep it, but it could not be put back: {error}."
+        return f"{what} The user decided to keep it."
 
     def _removed(self, held: HeldBack, what: str) -> str:
         kept = self._runtime.journal.keep(held.diff) if held.diff else None
-        removed = f" They were removed from the workspace{'' if kept is None else f'; their text is output {kept}'}."
+        removed = f" It was removed from the workspace{'' if kept is None else f' and kept as {kept}'}."
         names = [str(Path(path).with_name(name)) for path, name in held.renamed.items()]
         renamed = f" Renamed, because checkpoints do not contain it: {_names(names)}." if names else ""
         return f"{what}{removed if held.files else ''}{renamed}"
 
     async def _wants(self, held: HeldBack, call: ToolCall, what: str) -> bool:
         """Ask whether to keep what was taken out."""
-        reason = f"{what} They are out of the workspace until you decide."
+        reason = f"{what} It is out of the workspace until you decide."
         asked = ApprovalAsk(
             title=KEEP.format(_names(held.paths)).removesuffix("?"),
             subject=FilesLeftBehind(paths=held.paths),
@@ -293,7 +304,7 @@ async def _until_done(task: asyncio.Task[None]) -> bool:
 
 def _what(confined: Confined, found: Sequence[str]) -> str:
     is_new = all(path not in confined.survey.steering for path in found)
-    return HELD_BACK.format("created" if is_new else "created or changed", _names(found))
+    return HELD_BACK.format(_names(found), "created" if is_new else "created or changed")
 
 
 def _changed(changes: ChangedFiles) -> str:

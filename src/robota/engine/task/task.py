@@ -30,7 +30,7 @@ from robota.engine.runtime.user_input import News, UserInput, ends_task, input_f
 from robota.engine.task.steps import AskModel, Ended, Halted, HandBack, Outcome, RunCalls, Step
 from robota.engine.task.subtasks import Subtasks, TaskTree
 from robota.log.kinds.session import TodosRecord
-from robota.protocol.asks.ask import CompletionAsk
+from robota.protocol.asks.ask import CompletionAsk, QuestionAsk
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import ImageBlock, TextBlock, UserBlock, image_blocks
 from robota.protocol.events import (
@@ -441,9 +441,7 @@ class Task:
         """Do what a tool asked of the engine."""
         match control:
             case Question():
-                from robota.engine.task.question import ask_question
-
-                return await ask_question(self.runtime, control.asked, call)
+                return await self._ask_question(control.asked, call)
             case Plan():
                 return await self._replace_todos(control.todos)
             case Delegate() | ChangeMode():
@@ -462,7 +460,7 @@ class Task:
                 return self._propose_memory(control)
             case Complete():
                 self.runtime.rows.say("completion_result", control.result, call_id=call.id)
-                return ToolResult(content="The task is complete.", control=control)
+                return ToolResult(content="The result was shown to the user.", control=control)
             case _:
                 assert_never(control)
 
@@ -476,3 +474,24 @@ class Task:
         self.runtime.journal.write(TodosRecord(task_id=self.runtime.task_id, todos=todos))
         self.runtime.bus.emit(TodosUpdated(task_id=self.runtime.task_id, todos=todos))
         return ToolResult(content="Todo list updated successfully.")
+
+    async def _ask_question(self, question: QuestionAsk, call: ToolCall) -> ToolResult:
+        """Ask the user. Choosing a suggestion that names a mode also switches to that mode."""
+        note = ""
+        if self.runtime.options.settings.question_timeout_seconds and question.suggestions:
+            # Imported only where the user has set a limit.
+            from robota.engine.task.timed_question import ask_with_limit
+
+            answer, note = await ask_with_limit(self.runtime, question, call.id)
+        else:
+            answer = await self.runtime.ask(question, call_id=call.id)
+        if note:
+            return ToolResult(content=f"{note}\n{answer.text}")
+        self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
+        modes = {each.answer: each.mode for each in question.suggestions}
+        mode = modes.get(answer.text)
+        content = f"<user_message>\n{answer.text}\n</user_message>"
+        if mode is not None and mode != self.runtime.mode and mode in self.runtime.services.modes.roles:
+            self.runtime.switch_mode(mode)
+            content = f"{content}\nWith this answer the task is now in {mode} mode."
+        return ToolResult(content=content, images=tuple(block.source for block in image_blocks(answer.images)))

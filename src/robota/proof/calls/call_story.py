@@ -5,8 +5,6 @@ from typing import Any
 
 import msgspec
 
-from robota.log.kinds.calls import AnsweredBy
-
 APPROVED = "yesButtonClicked"
 REJECTED = "noButtonClicked"
 CHANGED = "objectResponse"  # approved with another input
@@ -50,7 +48,6 @@ class CallStory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, r
     answered_ms: int = 0
     answer: str = ""
     answer_text: str = ""
-    answered_by: AnsweredBy | None = None
     cost: float | None = None
     tokens_in: int = 0
     tokens_out: int = 0

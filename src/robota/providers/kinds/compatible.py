@@ -65,12 +65,7 @@ OPENROUTER = msgspec.structs.replace(
         url="https://openrouter.ai/api/v1",
         key="OPENROUTER_API_KEY",
         model="anthropic/claude-sonnet-4.5",
-        options={
-            "headers": {"x-title": "Robota"},
-            "body": {"usage": {"include": True}},
-            "cacheKeyField": "session_id",
-            "cacheMarks": ["anthropic/", "~anthropic/", "qwen/"],
-        },
+        options={"headers": {"x-title": "Robota"}, "body": {"usage": {"include": True}}},
     ),
     cost_source=CostSource.REPORTED,
 )
@@ -94,12 +89,7 @@ MISTRAL = hosted(
     key="MISTRAL_API_KEY",
     model="mistral-medium-latest",
     # It reports usage by default, and rejects fields, call ids and message orders that others accept.
-    options={
-        "streamOptions": False,
-        "shortCallIds": True,
-        "userAfterTool": False,
-        "cacheKeyField": "prompt_cache_key",
-    },
+    options={"streamOptions": False, "shortCallIds": True, "userAfterTool": False},
 )
 
 GROQ = hosted(

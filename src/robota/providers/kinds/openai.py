@@ -17,8 +17,8 @@ from robota.providers.wire.responses.reply import responses_reply
 
 UNHEARD_OF: Final = ModelFacts(context_window=128_000, images=True)
 REASONING_NAMES: Final = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.*-chat)")
-# What Chat Completions at OpenAI requires or offers, and compatible servers do not.
-CHAT_DEFAULTS: Final = {"maxTokensField": "max_completion_tokens", "cacheKeyField": "prompt_cache_key"}
+# What Chat Completions at OpenAI requires and compatible servers do not.
+CHAT_DEFAULTS: Final = {"maxTokensField": "max_completion_tokens"}
 
 
 class OpenAiOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):
