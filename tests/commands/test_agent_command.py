@@ -171,7 +171,7 @@ def test_wrong_lines_start_nothing(workspace: Path) -> None:
             "/agent send agent_9 hello",
             "/agent --agent nobody hello",
             "/agent --isolation jail hello",
-            "/agent --isolation worktree hello",
+            "/agent --isolation remote hello",
         ):
             assert isinstance(await typed.line(line), Refused), line
         assert not typed.stage.session.background.agents

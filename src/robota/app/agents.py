@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.config.errors import ConfigError
-from robota.config.launch_options import LaunchOptions
+from robota.config.launch_options import Additions, LaunchOptions
 from robota.config.paths import known_home, user_directory
 from robota.config.settings.load import Settings
 from robota.contracts.agent import AgentDefinition
+from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogExists
 from robota.log.new_session import begin_session
+from robota.log.store import check_session_id
 
 if TYPE_CHECKING:
-    from robota.engine.runtime.agent_service import AgentLog
+    from contextlib import AbstractAsyncContextManager
+
+    from robota.engine.runtime.agent_service import AgentAddress, AgentLog, AgentProcess, ProcessWanted
     from robota.engine.runtime.options import Options
     from robota.extensions.plugins.active import ActivePlugin
 
@@ -113,35 +117,38 @@ def model_named(name: str, session_model: str) -> str | None:
     return CLAUDE_MODELS[name] if session_model.startswith("claude-") else None
 
 
+class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The session that starts agents, and what an embedding program adds to it."""
+
+    id: str
+    log: SessionLog
+    root: Path
+    kept_in: Path
+    model: str
+    additions: Additions = Additions()
+
+
 class SessionAgents:
     """The `AgentService` of a session."""
 
     def __init__(
-        self,
-        settings: Settings,
-        plugins: "Sequence[ActivePlugin]",
-        root: Path,
-        kept_in: Path,
-        env: Mapping[str, str],
-        session: tuple[str, SessionLog],
-        options: "Options",
+        self, settings: Settings, plugins: "Sequence[ActivePlugin]", env: Mapping[str, str], session: SessionFacts
     ) -> None:
-        """`session` is the id and the log of the session, `options` are its options."""
         self._settings = settings
         self._plugins = plugins
-        self._root = root
-        self._kept_in = kept_in
         self._env = env
-        self._session_id, self._log = session
-        self._model = options.model
-        self._added = options.launch.additions.agents
+        self._session = session
         self.max_depth = settings.values.agents.max_depth
         self.max_running = settings.values.agents.max_running
         self.idle_s = settings.values.agents.idle_seconds
+        # What an embedding program adds to its sessions, another process does not have.
+        self.own_processes = settings.values.agents.own_processes and not session.additions.are_needed_everywhere
 
     @cached_property
     def _definitions(self) -> tuple[AgentDefinition, ...]:
-        return agent_definitions(self._settings, self._plugins, self._root, self._env, self._added)
+        return agent_definitions(
+            self._settings, self._plugins, self._session.root, self._env, self._session.additions.agents
+        )
 
     def definitions(self) -> Sequence[AgentDefinition]:
         """Read once, so that the list in the system prompt stays true for the whole session."""
@@ -153,20 +160,43 @@ class SessionAgents:
 
     def model_named(self, name: str) -> str | None:
         """The model that an agent file means."""
-        return model_named(name, self._model)
+        return model_named(name, self._session.model)
 
     def open_log(self, agent_id: str) -> "AgentLog":
         """Create the log of an agent. Its timestamps continue those of the session, so that no two rows share one."""
-        id = f"{self._session_id[:MAX_PARENT_ID]}.{agent_id}"
+        id = f"{self._session.id[:MAX_PARENT_ID]}.{agent_id}"
         with suppress(LogExists):  # of an agent that a rewind undid
             return self._begin(id)
         return self._begin(f"{id}-{os.urandom(3).hex()}")
+
+    def address(self, agent_id: str) -> "AgentAddress":
+        """Where the log of an agent will be. The id is that of no session."""
+        id = f"{self._session.id[:MAX_PARENT_ID]}.{agent_id}"
+        is_taken = self._directory(id).exists()  # of an agent that a rewind undid
+        return self.known_address(f"{id}-{os.urandom(3).hex()}" if is_taken else id)
+
+    def known_address(self, session_id: str) -> "AgentAddress":
+        """Where the log of an earlier agent is."""
+        from robota.engine.runtime.agent_service import AgentAddress
+
+        return AgentAddress(session_id=session_id, log_path=self._directory(session_id) / LOG_NAME)
+
+    def process(self, wanted: "ProcessWanted") -> "AbstractAsyncContextManager[AgentProcess]":
+        """Run a process for a turn of an agent."""
+        from robota.app.agent_processes import process_for
+
+        return process_for(wanted, self._settings, self._session.root, self._session.kept_in, self._env)
+
+    def _directory(self, session_id: str) -> Path:
+        """The directory of a session beside that of this one. Raises `InvalidSessionId`."""
+        check_session_id(session_id)
+        return self._session.log.path.parent.parent / session_id
 
     def _begin(self, id: str) -> "AgentLog":
         from robota.engine.runtime.agent_service import AgentLog
 
         user = user_directory(self._env)
-        new = begin_session(self._kept_in, user, self._log.next_ts, id, self._log.redactor)
+        new = begin_session(self._session.kept_in, user, self._session.log.next_ts, id, self._session.log.redactor)
         if self._settings.values.kept_output_bytes is not None:
             new.log.limit_outputs(self._settings.values.kept_output_bytes)
         return AgentLog(session_id=new.id, log=new.log, close=new.log.close)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.app.agents import SessionAgents
+from robota.app.agents import SessionAgents, SessionFacts
 from robota.app.extensions import find_resource_tool, remove_staging_of_killed, server_prompts
 from robota.app.hooks import session_hooks
 from robota.app.intents import SessionIntents, session_intents
@@ -365,8 +365,16 @@ def _services(begun: _NewParts, hooks: SessionHooks) -> SessionServices:
 
 
 def _agents(begun: _NewParts) -> SessionAgents:
-    parts, session = begun.parts, (begun.log.id, begun.log.log)
-    return SessionAgents(parts.settings, parts.plugins, parts.root, parts.kept_in, begun.env, session, begun.options)
+    parts = begun.parts
+    session = SessionFacts(
+        id=begun.log.id,
+        log=begun.log.log,
+        root=parts.root,
+        kept_in=parts.kept_in,
+        model=begun.options.model,
+        additions=begun.options.launch.additions,
+    )
+    return SessionAgents(parts.settings, parts.plugins, begun.env, session)
 
 
 def _knowledge(begun: _NewParts) -> "KnowledgeService | None":

@@ -231,6 +231,7 @@ def _session_options(launch: LaunchOptions, settings: SettingsFile, profile: Pro
         permission_mode=_permission_mode(launch, settings),
         completion=settings.completion or Completion.IMPLICIT,
         tool_format=_tool_format(profile, KnownProviders(launch.additions.provider_definitions)),
+        own_requests=None if launch.place is None else launch.place.max_turns,
         append_system_prompt="\n\n".join(text for text in appended if text) or None,
     )
 

@@ -34,6 +34,11 @@ class Additions(msgspec.Struct, frozen=True, kw_only=True):
     prompt_parts: tuple[str, ...] = ()
     agents: tuple[Any, ...] = ()
 
+    @property
+    def are_needed_everywhere(self) -> bool:
+        """Whether an agent in another process would lack something. Its own definition it gets with its orders."""
+        return msgspec.structs.replace(self, agents=()) != Additions()
+
 
 class PromptAuthor(StrEnum):
     """Who wrote the prompts of a session, as far as is known."""
@@ -126,6 +131,8 @@ class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = PromptAuthor.USER
     needs_model: bool = True  # not needed for a single tool call
     additions: Additions = Additions()
+    # The `AgentPlace` of a session that is an agent of another one; its type is not known here.
+    place: Any = None
 
 
 def workspace_root(cwd: Path) -> Path:

@@ -1,10 +1,20 @@
 """Agents: their definitions, who a running one is, and what tools ask of the engine about them."""
 
+from enum import StrEnum
+
 import msgspec
 
+from robota.config.settings.schema import Effort
 from robota.protocol.permission_mode import PermissionMode
 
 GENERAL_PURPOSE = "general-purpose"
+
+
+class Isolation(StrEnum):
+    """Where an agent works: in the directory of the session, or in a git worktree of its own."""
+
+    NONE = "none"
+    WORKTREE = "worktree"
 
 
 class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True):
@@ -12,8 +22,8 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True):
 
     `tools` are the only ones that it may use (None: those of whoever starts it), without `disallowed_tools`; they are
     names or ids. `permission_mode` can only narrow that of the session. `prompt` is its part of the system prompt,
-    `initial_prompt` comes before the task of a session that is started with it. `source` is the path of its file, or
-    empty. `ignored` names the fields without effect, each with the reason.
+    `initial_prompt` comes before its first task. `skills` are those whose instructions it gets with its first task.
+    `source` is the path of its file, or empty. `ignored` names the fields without effect, each with the reason.
     """
 
     name: str
@@ -27,6 +37,9 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True):
     max_turns: int | None = None
     background: bool = False
     initial_prompt: str = ""
+    isolation: Isolation = Isolation.NONE
+    effort: Effort | None = None
+    skills: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
 
@@ -44,6 +57,21 @@ class AgentIdentity(msgspec.Struct, frozen=True, kw_only=True):
         return self.name or f"{self.definition.name} {self.id}"
 
 
+class AgentPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Which agent a session in a process of its own is, and what limits it from above.
+
+    `session_id` is the session that started it; `above` are the definitions of the agents above it, `modes` the task
+    modes of the tasks above, and `denied` their temporary deny rules. `max_turns` is how many requests it may make.
+    """
+
+    identity: AgentIdentity
+    session_id: str
+    above: tuple[AgentDefinition, ...] = ()
+    modes: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    max_turns: int | None = None
+
+
 class AgentControl(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool asks of the engine about agents."""
 
@@ -57,6 +85,7 @@ class StartAgent(AgentControl, frozen=True, kw_only=True):
     model: str | None = None
     name: str = ""
     in_background: bool = False
+    isolation: Isolation = Isolation.NONE
     max_turns: int | None = None
     is_of_user: bool = False  # the user started it, not a model
 

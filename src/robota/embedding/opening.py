@@ -62,11 +62,11 @@ async def start_process(
     env: Mapping[str, str] | None = None,
 ) -> "AsyncIterator[AgentSession]":
     """Open a session in a process of its own, which ends with it. Raises `ConfigError` if it cannot start."""
-    from robota.embedding.child_process import child_process
+    from robota.embedding.child_process import served_session
 
     variables = os.environ if env is None else env
     async with (
-        child_process(options or SessionOptions(), resume, variables, CLIENT) as port,
+        served_session(options or SessionOptions(), resume, variables, CLIENT) as port,
         _followed(port, on_ask) as session,
     ):
         yield session

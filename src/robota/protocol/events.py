@@ -258,12 +258,13 @@ class TaskStarted(TaskEvent, frozen=True, kw_only=True, tag="taskStarted"):
 
 
 class TaskCompleted(TaskEvent, frozen=True, kw_only=True, tag="taskCompleted"):
-    """The model considers the task done."""
+    """The model considers the task done. `result` is the report of an agent that is a session of its own."""
 
     token_usage: TokenUsage
     tool_usage: dict[str, dict[str, int]]
     usage: Usage = Usage()
     is_subtask: bool = False
+    result: str = ""
 
 
 class TaskAborted(TaskEvent, frozen=True, kw_only=True, tag="taskAborted"):

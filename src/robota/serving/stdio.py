@@ -1,7 +1,7 @@
 """Serve one session to the program that started this process, over standard input and output."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -32,8 +32,10 @@ class StdioOptions(msgspec.Struct, frozen=True, kw_only=True):
     at_end: AtEnd = AtEnd.FINISH
 
 
-async def serve_stdio(opened: OpenSession, env: Mapping[str, str], options: StdioOptions) -> None:
-    """Serve the session until the client leaves, then close it and send the remaining events."""
+async def serve_stdio(
+    opened: OpenSession, env: Mapping[str, str], options: StdioOptions, on_leaving: Callable[[], None] = lambda: None
+) -> None:
+    """Serve the session until the client leaves, then call `on_leaving`, close it and send the remaining events."""
     port = with_commands(opened, env)
     reader, writer = await standard_streams()
     client = ServedStream(port, reader, writer, hello=greeting_of(opened, wall_clock_ms()), form=options.form)
@@ -49,6 +51,7 @@ async def serve_stdio(opened: OpenSession, env: Mapping[str, str], options: Stdi
             finishing.cancel()
         serving.cancel()
         leaving.cancel()
+        on_leaving()
         await opened.close()
         await client.finish()
 

@@ -369,7 +369,7 @@ FOREIGN_CALLS: Final = {
             "agent_type": "subagent_type",
             "background": "run_in_background",
         },
-        meaningless=("mode", "team_name", "isolation"),
+        meaningless=("mode", "team_name"),
     ),
     "agent_send": OtherForms(
         names=("SendMessage", "send_input", "send_message"), parameters={"target": "to", "content": "message"}

@@ -154,6 +154,7 @@ def test_no_subtask_outlives_the_work_of_its_parent(tmp_path: Path, how: str) ->
     async def story(stage: GatedSession) -> None:
         started = await two_subtasks(stage)
         await stage.model_says("question", "part one.")
+        assert isinstance(started[0].task, Task)
         below = started[0].task.subtasks.start(order("part of part one."))
         await stage.settle()
         match how:
@@ -337,7 +338,7 @@ class RandomTree:
         parents = [
             task
             for task in root_of(self.stage).subtasks.open_tasks()
-            if self._depth(task) < MAX_DEPTH and len(task.subtasks.running) < MAX_WIDTH
+            if isinstance(task, Task) and self._depth(task) < MAX_DEPTH and len(task.subtasks.running) < MAX_WIDTH
         ]
         if not parents or not self._is_working:
             return

@@ -35,14 +35,17 @@ class Worktree(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.lock is None else branch_of(self.name)
 
 
-async def enter_worktree(request: WorktreeRequest) -> Worktree:
-    """A worktree that no other session uses. Raises `WorktreeError`, and then nothing was changed."""
+async def enter_worktree(request: WorktreeRequest, base: str | None = None) -> Worktree:
+    """A worktree that no other session uses, from the commit `base` or the current one.
+
+    Raises `WorktreeError`, and then nothing was changed.
+    """
     name = request.name or new_name(os.urandom(RANDOM_BYTES))
     check_name(name)
     if request.hooks is not None and request.hook_creates:
         return await _create_by_hook(request, request.hooks, name)
     repository = await find_repository(request.cwd, request.env)
-    base = await base_commit(repository)
+    base = base or await base_commit(repository)
     directory = prepare_directory(repository)
     lock = take_lock(directory, name)
     if lock is None:

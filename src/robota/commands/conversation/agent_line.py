@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from robota.contracts.agent import GENERAL_PURPOSE, AgentDefinition, StartAgent
+from robota.contracts.agent import GENERAL_PURPOSE, AgentDefinition, Isolation, StartAgent
 from robota.protocol.calls import WaitPolicy
 from robota.text.visible import single_line
 
@@ -126,27 +126,25 @@ def _order(text: str, named: Callable[[str], AgentDefinition | None]) -> StartAg
         type, prompt = first, rest.strip()
     if not prompt:
         raise WrongLine("There is no prompt.")
-    _require_no_isolation(options.get("--isolation", "none"))
     return StartAgent(
         description=single_line(prompt, MAX_DESCRIPTION),
         prompt=prompt,
         type=type or GENERAL_PURPOSE,
         model=options.get("--model"),
         name=options.get("--name", ""),
+        isolation=_isolation(options.get("--isolation", "none")),
         is_of_user=True,
     )
 
 
-def _require_no_isolation(written: str) -> None:
-    """Refuse what an agent cannot have, instead of letting it work where the user does not expect it."""
-    if written == "worktree":
-        raise WrongLine("Agents work in the directory of the session. For a worktree, start a session: robota -w.")
-    if written != "none":
-        raise WrongLine(f"There is no isolation {single_line(written)}.")
+def _isolation(written: str) -> Isolation:
+    if written not in set(Isolation):
+        raise WrongLine(f"There is no isolation {single_line(written)}: none or worktree.")
+    return Isolation(written)
 
 
 def _together(text: str) -> RunTogether:
-    options, rest = _options(text, set(), {"--wait", "--detach", "--any", "--manual"})
+    options, rest = _options(text, {"--isolation"}, {"--wait", "--detach", "--any", "--manual"})
     policies = {
         "--wait": WaitPolicy.WAIT_ALL,
         "--any": WaitPolicy.WAIT_ANY,
@@ -166,6 +164,7 @@ def _together(text: str) -> RunTogether:
                 prompt=prompt,
                 type=type or GENERAL_PURPOSE,
                 name=label,
+                isolation=_isolation(options.get("--isolation", "none")),
                 is_of_user=True,
             )
         )

@@ -127,6 +127,9 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         Annotated[float, Meta(ge=0)],
         Meta(description="How long nothing may come from the model of an agent before it is stopped; 0: no limit."),
     ] = 240.0
+    own_processes: Annotated[
+        bool, Meta(description="Whether every agent works in a process of its own, not only those in a worktree.")
+    ] = False
 
 
 class ReviewerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):

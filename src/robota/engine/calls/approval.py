@@ -1,5 +1,6 @@
 """Asks the user to approve a call, and turns the answer into a call that may run, a changed call or a denial."""
 
+from collections.abc import Iterable
 from typing import Any, Final, assert_never
 
 import msgspec
@@ -14,7 +15,6 @@ from robota.protocol.asks.answer import (
     ApproveEdited,
     ApproveHunks,
     ApproveInput,
-    GrantScope,
     Reject,
     Say,
 )
@@ -87,7 +87,7 @@ class Approval:
                 self._show_feedback(answer)
                 if preview.unseen is not None:
                     await self._ask_about_hidden_lines(preview.unseen, call, title)
-                self._grant(answer, verdict)
+                grant(self._runtime, answer, (each.rules for each in verdict.suggestions))
                 return ApprovedCall(prepared=prepared, feedback=answer.text, images=_images_in(answer))
             case ApproveEdited():
                 changed = {asked.editable.name: answer.edited} if asked.editable is not None else {}
@@ -136,23 +136,25 @@ class Approval:
         if answer.has_words:
             self._runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
 
-    def _grant(self, answer: Approve, verdict: Verdict) -> None:
-        """Grant the rules chosen with the approval. Only offered rules count: a client cannot make up wider ones."""
-        offered = {rule for suggestion in verdict.suggestions for rule in suggestion.rules}
-        rules = [rule for rule in answer.grant if rule in offered]
-        if not rules:
-            return
-        self._runtime.grants.extend(rules)
-        problem = self._save_rules(answer.grant_scope, rules)
-        if problem:
-            self._runtime.bus.emit(Notice(level="warning", text=problem))
 
-    def _save_rules(self, scope: GrantScope, rules: list[str]) -> str:
-        """Note the rules, or save them; returns what went wrong. They hold for the session in any case."""
-        try:
-            return self._runtime.services.policy.remember(scope, rules)
-        except Exception as error:  # noqa: BLE001 - what was approved is approved
-            return f"The rules apply to this session but could not be saved: {describe(error)}"
+def grant(runtime: TaskRuntime, answer: Approve, offered: Iterable[tuple[str, ...]]) -> None:
+    """Grant the rules chosen with the approval. Only offered rules count: a client cannot make up wider ones."""
+    all_offered = {rule for rules in offered for rule in rules}
+    rules = [rule for rule in answer.grant if rule in all_offered]
+    if not rules:
+        return
+    runtime.grants.extend(rules)
+    problem = _saved(runtime, answer, rules)
+    if problem:
+        runtime.bus.emit(Notice(level="warning", text=problem))
+
+
+def _saved(runtime: TaskRuntime, answer: Approve, rules: list[str]) -> str:
+    """Note the rules, or save them; returns what went wrong. They hold for the session in any case."""
+    try:
+        return runtime.services.policy.remember(answer.grant_scope, rules)
+    except Exception as error:  # noqa: BLE001 - what was approved is approved
+        return f"The rules apply to this session but could not be saved: {describe(error)}"
 
 
 def _with_chosen_hunks(prepared: Prepared, answer: ApproveHunks) -> ApprovedCall:

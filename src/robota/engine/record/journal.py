@@ -307,6 +307,22 @@ class Journal:
             self._bus.emit(notice)
 
 
+class JournalElsewhere(Journal):
+    """The journal of a task in another process, which writes the log at `path` itself. Artifacts are kept here."""
+
+    def __init__(self, log: LogPort, bus: EventBus, path: Path) -> None:
+        super().__init__(log, bus)
+        self._path = path
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    def write(self, payload: Payload) -> Appended | None:
+        """The other process does."""
+        return None
+
+
 def _joined_deltas(last: Event, new: Event) -> Event | None:
     """The two events joined, if they are short deltas of the same row; else None."""
     if not isinstance(new, TextDelta | PartialMessage) or type(last) is not type(new):

@@ -98,6 +98,10 @@ class Rows:
         """Change these fields of a row."""
         return self._write_row(msgspec.structs.replace(message, **fields))
 
+    def take(self, row: Message) -> None:
+        """Hold a row, or its new state, that another process has logged and that clients have been shown."""
+        self._tracker.updated(row)
+
     def stream(self, kind: str, **fields: Any) -> "StreamingRow":
         """A row whose text is streamed. It appears with its first text."""
         return StreamingRow(self, kind, fields)

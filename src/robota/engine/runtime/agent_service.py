@@ -1,12 +1,17 @@
-"""What the engine needs to start agents: their definitions, the limits, and a log for each."""
+"""What the engine needs to start agents: their definitions, the limits, a log for each, or a process for it."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from robota.contracts.agent import AgentDefinition
+from robota.config.launch_options import LaunchOptions
+from robota.contracts.agent import AgentDefinition, AgentPlace
 from robota.engine.record.journal import LogPort
+from robota.log.kinds.agents import AgentWorktree
+from robota.protocol.port import SessionPort
 
 
 class AgentLog(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,6 +20,37 @@ class AgentLog(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     log: LogPort
     close: Callable[[], None]
+
+
+class AgentAddress(msgspec.Struct, frozen=True, kw_only=True):
+    """The session of an agent in a process of its own, and where that process writes its log."""
+
+    session_id: str
+    log_path: Path
+
+
+class ProcessWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A process for one turn of an agent. It goes on with its session if `is_resumed`.
+
+    `worktree` is that of an earlier turn, or None if it has none yet, and gets one if it `wants_worktree`.
+    """
+
+    launch: LaunchOptions
+    place: AgentPlace
+    address: AgentAddress
+    is_resumed: bool = False
+    wants_worktree: bool = False
+    worktree: AgentWorktree | None = None
+
+
+class AgentProcess:
+    """A running process with the session of an agent. `left` says, after its end, what became of its worktree."""
+
+    def __init__(self, port: SessionPort, pid: int, worktree: AgentWorktree | None) -> None:
+        self.port = port
+        self.pid = pid
+        self.worktree = worktree
+        self.left = ""
 
 
 class AgentService(Protocol):
@@ -35,6 +71,11 @@ class AgentService(Protocol):
         """How long nothing may come from the model of an agent; 0 for no limit."""
         ...
 
+    @property
+    def own_processes(self) -> bool:
+        """Whether every agent works in a process of its own."""
+        ...
+
     def definitions(self) -> Sequence[AgentDefinition]:
         """All agents by precedence, each name once."""
         ...
@@ -49,4 +90,16 @@ class AgentService(Protocol):
 
     def open_log(self, agent_id: str) -> AgentLog:
         """Begin the log of another agent. Raises `LogError`."""
+        ...
+
+    def address(self, agent_id: str) -> AgentAddress:
+        """Where the log of another agent will be, which a process of its own begins."""
+        ...
+
+    def known_address(self, session_id: str) -> AgentAddress:
+        """Where the log of an earlier agent is."""
+        ...
+
+    def process(self, wanted: ProcessWanted) -> AbstractAsyncContextManager[AgentProcess]:
+        """Run a process for a turn of an agent, and end it with the turn. Raises `ConfigError`."""
         ...

@@ -89,4 +89,5 @@ def session_header(options: Options) -> SessionHeader:
         permission_mode=options.permission_mode,
         completion=options.completion,
         version=VERSION,
+        agent_of=None if options.launch.place is None else options.launch.place.session_id,
     )

@@ -8,7 +8,7 @@ narrows.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from robota.contracts.agent import AgentDefinition
+from robota.contracts.agent import AgentDefinition, AgentPlace
 from robota.contracts.tool import AnyTool, ToolRole, Touches
 from robota.contracts.verdict import Decision, Verdict
 from robota.engine.runtime.task_runtime import TaskRuntime
@@ -38,12 +38,15 @@ def path_of(runtime: TaskRuntime) -> Iterator[TaskRuntime]:
 def definitions_of(runtime: TaskRuntime) -> tuple[AgentDefinition, ...]:
     """The definitions of the agents on the path, and of the one that the session works as."""
     own = (each.agent.definition for each in path_of(runtime) if each.agent is not None)
-    return (*own, *filter(None, (runtime.options.agent,)))
+    place: AgentPlace | None = runtime.options.launch.place
+    return (*own, *(() if place is None else place.above), *filter(None, (runtime.options.agent,)))
 
 
 def depth_of(runtime: TaskRuntime) -> int:
-    """How many agents are on the path."""
-    return sum(each.agent is not None for each in path_of(runtime))
+    """How many agents are on the path, those in processes above included."""
+    place: AgentPlace | None = runtime.options.launch.place
+    above = 0 if place is None else place.identity.depth - 1
+    return above + sum(each.agent is not None for each in path_of(runtime))
 
 
 def permission_modes(runtime: TaskRuntime) -> tuple[PermissionMode, ...]:
@@ -59,12 +62,17 @@ def narrowest_mode(runtime: TaskRuntime) -> PermissionMode:
 
 def denials_of(runtime: TaskRuntime) -> tuple[str, ...]:
     """The temporary deny rules of the task and of everything above it."""
-    return tuple(dict.fromkeys(rule for each in path_of(runtime) for rule in each.turn_denials))
+    place: AgentPlace | None = runtime.options.launch.place
+    above = () if place is None else place.denied
+    return tuple(dict.fromkeys((*above, *(rule for each in path_of(runtime) for rule in each.turn_denials))))
 
 
 def grants_of(runtime: TaskRuntime) -> tuple[str, ...]:
-    """The rules granted for the session and for this turn. Below an agent, a skill grants only what all above have."""
-    turn = tuple(runtime.turn_grants)
+    """The rules granted for the session and for this turn. Below an agent, a skill grants only what all above have.
+
+    What the tasks above an agent in a process of its own have is not known there, so a skill grants nothing.
+    """
+    turn = tuple(runtime.turn_grants) if runtime.options.launch.place is None else ()
     if definitions_of(runtime):
         turn = tuple(rule for rule in turn if all(rule in each.turn_grants for each in path_of(runtime)))
     return (*runtime.grants, *turn)
@@ -100,7 +108,8 @@ def _modes(runtime: TaskRuntime) -> Sequence[str]:
     """The mode of the task, and those of the tasks that started agents on the path. A subtask may have another mode
     than its parent, because the user approved that."""
     above = [each.parent.mode for each in path_of(runtime) if each.agent is not None and each.parent is not None]
-    return tuple(dict.fromkeys((runtime.mode, *above)))
+    place: AgentPlace | None = runtime.options.launch.place
+    return tuple(dict.fromkeys((runtime.mode, *above, *(() if place is None else place.modes))))
 
 
 def _has_tool(definition: AgentDefinition, tool: AnyTool) -> bool:

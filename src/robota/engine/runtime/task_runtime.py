@@ -247,6 +247,11 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         return self.agent_type is not None
 
     @property
+    def is_root(self) -> bool:
+        """Whether no task of this process started it, so that it waits for another prompt when it is done."""
+        return self.parent_id is None
+
+    @property
     def can_present_plan(self) -> bool:
         """Whether a user attends who can decide about a plan, and this is the task that they talk to."""
         return self.options.launch.attended and not self.is_subtask
@@ -425,7 +430,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
 
     def _signed(self, asked: Ask) -> Ask:
         """The ask with the name of the agent that asks. The user may see several, of several agents."""
-        if self.agent is None:
+        if self.agent is None or self.parent is None:  # an agent in a process of its own is named by whoever started it
             return asked
         match asked:
             case ApprovalAsk():

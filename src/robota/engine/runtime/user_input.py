@@ -22,7 +22,7 @@ from robota.protocol.asks.ask import (
     QuestionAsk,
     ResumeAsk,
 )
-from robota.protocol.commands import CondenseContext, EditQueuedMessage, QueueMessage, Refused
+from robota.protocol.commands import CondenseContext, EditQueuedMessage, NewTask, QueueMessage, Refused
 from robota.protocol.message import Message, QueuedMessage
 from robota.text.visible import single_line
 
@@ -221,6 +221,8 @@ class MessageQueue:
         """`on_change` is called with the id of the queue that has changed."""
         self._journal = journal
         self._on_change = on_change
+        # What takes the messages of a queue at once, because who reads it works in another process.
+        self.takers: dict[str | None, Callable[[QueueMessage], None]] = {}
         self._entries: tuple[QueuedMessage, ...] = ()
         self._commands_of_log: frozenset[str] = frozenset()
 
@@ -255,7 +257,10 @@ class MessageQueue:
             is_command=message.is_command,
             task_id=queue_id,
         )
-        self._set((*self._entries, entry), queue_id)
+        if (take := self.takers.get(queue_id)) is not None:
+            take(message)
+        else:
+            self._set((*self._entries, entry), queue_id)
         return entry
 
     def edit(self, before: QueuedMessage, change: EditQueuedMessage) -> None:
@@ -309,6 +314,12 @@ class UserInput(msgspec.Struct, frozen=True, kw_only=True):
     def as_typed(self) -> str:
         """The text as the conversation shows it."""
         return f"!{self.text}" if self.is_command else self.text
+
+
+def first_input(command: NewTask, *, is_of_user: bool) -> UserInput:
+    """The first input of a new task. That of an agent was written by a model."""
+    is_command = command.is_command and is_of_user
+    return UserInput(text=command.text, images=command.images, is_prompt=is_of_user, is_command=is_command)
 
 
 def input_from(source: Answer | QueuedMessage) -> UserInput:

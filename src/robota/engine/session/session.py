@@ -12,7 +12,7 @@ from robota.contracts.hook import HookContext, HookEvent
 from robota.engine.record.journal import EventBus, Journal
 from robota.engine.runtime.options import Options, session_header
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.user_input import AskTable, MessageQueue, PendingAsk, UserInput
+from robota.engine.runtime.user_input import AskTable, MessageQueue, PendingAsk, UserInput, first_input
 from robota.engine.session.decision import (
     NO_TASK,
     Changes,
@@ -237,7 +237,8 @@ class Session:
             self._tree.agents.close()
         if self._services.hooks.lifecycle is not None:
             context, reason = HookContext(permission_mode=self._options.permission_mode), self.ends_because
-            await self._services.hooks.lifecycle.fire(HookEvent.SESSION_END, reason, context=context, reason=reason)
+            if self._options.launch.place is None:  # else an agent, which has ended as one
+                await self._services.hooks.lifecycle.fire(HookEvent.SESSION_END, reason, context=context, reason=reason)
             await self._services.hooks.lifecycle.close()
         if self._services.processes.background and (runtime := self._visible_runtime) is not None:
             from robota.engine.session.unread_output import keep_unread_output
@@ -338,8 +339,7 @@ class Session:
         task = self._tasks.new(options, command.task_id)
         self._task_ids.add(task.runtime.task_id)
         self._start_titling(task, command.text)
-        first = UserInput(text=command.text, images=command.images, is_command=command.is_command)
-        await self._runner.start(task, first)
+        await self._runner.start(task, first_input(command, is_of_user=self._options.launch.place is None))
         return Accepted(id=task.runtime.task_id)
 
     async def _start_waiting(self, line: str) -> "Task":
@@ -439,7 +439,7 @@ class Session:
     def _set_permission_mode(self, mode: PermissionMode) -> None:
         before, self._options = self._options, msgspec.structs.replace(self._options, permission_mode=mode)
         for task in self._runner.open_tasks:
-            task.runtime.permission_mode = mode
+            task.set_permission_mode(mode)
         self._journal.write(session_header(self._options))
         self._send_state()
         if PermissionMode.BYPASS in (mode, before.permission_mode) and mode != before.permission_mode:

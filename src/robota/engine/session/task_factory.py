@@ -11,7 +11,7 @@ from robota.engine.context.window import Gauge, overhead_of
 from robota.engine.model.reply import CallFormat, NativeCallFormat
 from robota.engine.model.system_prompt import template
 from robota.engine.record.history import History, characters_of
-from robota.engine.record.journal import EventBus, Journal
+from robota.engine.record.journal import EventBus, Journal, JournalElsewhere
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options, ToolFormat, session_header
 from robota.engine.runtime.services import SessionServices
@@ -24,10 +24,12 @@ from robota.protocol.events import BackgroundTasks, TaskCreated
 from robota.providers.definition import ModelInfo
 
 if TYPE_CHECKING:
-    from robota.contracts.agent import AgentIdentity, StartAgent
-    from robota.engine.runtime.agent_service import AgentLog
+    from robota.contracts.agent import AgentIdentity, AgentPlace, StartAgent
+    from robota.engine.runtime.agent_service import AgentAddress, AgentLog
     from robota.engine.session.background.watch import BackgroundWatch
+    from robota.engine.task.agents.process_task import ProcessTask
     from robota.engine.task.resumption import PausedTask
+    from robota.log.kinds.agents import AgentEntry
     from robota.log.replay.task import TaskFold
     from robota.policy.review import Review
 
@@ -73,7 +75,9 @@ class TaskFactory:
         if replayed is not None:
             runtime.history = History(identity, self._journal, call_format, replayed.conversation())
             runtime.meter.context_tokens = replayed.context_tokens
-        runtime.parent_id, runtime.agent_type = parent_id, None if parent_id is None else options.mode
+        runtime.parent_id = parent_id
+        if parent_id is not None:
+            runtime.agent, runtime.agent_type = None, options.mode
         root = self._tree.root_id() if parent_id is not None else None
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id, root_task_id=root))
         task = Task(runtime, call_format, self._tree)
@@ -106,28 +110,54 @@ class TaskFactory:
         self, options: Options, parent: Task, identity: "AgentIdentity", order: "StartAgent", log: "AgentLog"
     ) -> Task:
         """The task of an agent that `parent` starts, with a log of its own. It counts against the parent's limits."""
-        definition, journal = identity.definition, Journal(log.log, self._bus)
-        own = msgspec.structs.replace(
-            options,
-            session_id=log.session_id,
-            name=order.description,
-            mode=parent.runtime.mode,
-            completion=Completion.IMPLICIT,
-            model=order.model or options.model,
-            own_requests=order.max_turns or definition.max_turns,
-        )
+        own = _options_of_agent(options, parent, identity, order, log.session_id)
+        journal = Journal(log.log, self._bus)
         journal.write(msgspec.structs.replace(session_header(own), agent_of=parent.runtime.options.session_id))
         task_id = f"task-{journal.next_ts()}"
         journal.write(TaskRecord(task_id=task_id, mode=own.mode))
+        return Task(self._runtime_of_agent(own, parent, identity, task_id, journal), _call_format(own), self._tree)
+
+    def agent_in_process(
+        self,
+        options: Options,
+        parent: Task,
+        identity: "AgentIdentity",
+        order: "StartAgent",
+        address: "AgentAddress",
+        earlier: "AgentEntry | None",
+    ) -> "ProcessTask":
+        """The same for an agent in a process of its own, which writes the log.
+
+        `earlier` is what the log says of it if it has worked for an earlier process of the session.
+        """
+        from robota.contracts.agent import Isolation
+        from robota.engine.task.agents.process_task import ProcessTask
+
+        assert self._services.agents is not None
+        own = _options_of_agent(options, parent, identity, order, address.session_id)
+        journal = JournalElsewhere(self._services.log, self._bus, address.log_path)
+        task_id = f"task-{journal.next_ts()}" if earlier is None else earlier.task_id
+        return ProcessTask(
+            self._runtime_of_agent(own, parent, identity, task_id, journal),
+            self._services.agents,
+            address,
+            wants_worktree=Isolation.WORKTREE in (order.isolation, identity.definition.isolation),
+            is_resumed=earlier is not None,
+            worktree=None if earlier is None else earlier.worktree,
+        )
+
+    def _runtime_of_agent(
+        self, own: Options, parent: Task, identity: "AgentIdentity", task_id: str, journal: Journal
+    ) -> TaskRuntime:
         runtime = self._runtime(own, Rows(task_id, journal, self._bus), journal)
         runtime.parent_id, runtime.parent = parent.runtime.task_id, parent.runtime
-        runtime.agent, runtime.agent_type = identity, definition.name
+        runtime.agent, runtime.agent_type = identity, identity.definition.name
         runtime.queue_id, runtime.prompt_id = task_id, parent.runtime.prompt_id
         runtime.permission_mode = parent.runtime.permission_mode
         runtime.meter.spent = parent.runtime.meter.spent
         parent_id, root = parent.runtime.task_id, self._tree.root_id()
         self._bus.emit(TaskCreated(task_id=task_id, parent_task_id=parent_id, root_task_id=root))
-        return Task(runtime, _call_format(own), self._tree)
+        return runtime
 
     @cached_property
     def watch(self) -> "BackgroundWatch":
@@ -181,6 +211,7 @@ class TaskFactory:
 
     def _runtime(self, options: Options, rows: Rows, journal: Journal | None = None) -> TaskRuntime:
         """With `journal` it has a log of its own."""
+        place: AgentPlace | None = options.launch.place
         journal = journal or self._journal
         return TaskRuntime(
             options=options,
@@ -198,7 +229,24 @@ class TaskFactory:
             reviews=self._reviews,
             meter=Meter(_condense_at(options, self._services.model.info)),
             ask_model=_answer_beside,
+            agent=None if place is None else place.identity,
+            agent_type=None if place is None else place.identity.definition.name,
         )
+
+
+def _options_of_agent(
+    options: Options, parent: Task, identity: "AgentIdentity", order: "StartAgent", session_id: str
+) -> Options:
+    definition = identity.definition
+    return msgspec.structs.replace(
+        options,
+        session_id=session_id,
+        name=order.description,
+        mode=parent.runtime.mode,
+        completion=Completion.IMPLICIT,
+        model=order.model or options.model,
+        own_requests=order.max_turns or definition.max_turns,
+    )
 
 
 async def _answer_beside(runtime: TaskRuntime, instructions: str, text: str, model: str | None) -> str:

@@ -182,7 +182,9 @@ class PausedTask:
             text = f"Changed since the agent last read it: {_names(changed)}."
             task.runtime.bus.emit(Notice(level="info", text=text))
         how = "was closed" if self.task.is_complete else "was interrupted"
-        parts = [f"[TASK RESUMPTION] The task {how} {ago} ago and continues now."]
+        # An agent gets another message whenever whoever started it has one: for it nothing was closed.
+        is_next_turn = self.task.is_complete and self.runtime.options.launch.place is not None
+        parts = [] if is_next_turn else [f"[TASK RESUMPTION] The task {how} {ago} ago and continues now."]
         made = {call.id for call in calls}
         cut_off = [call.name for call in self.task.open_calls if call.id in self.task.started_calls - made]
         if cut_off:

@@ -7,8 +7,6 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol
 
-import msgspec
-
 from robota.contracts.hook import HookEvent
 from robota.contracts.tool import Delegate, ToolResult
 from robota.engine.record.journal import EventBus, Journal
@@ -18,14 +16,17 @@ from robota.engine.task.steps import Ended, Outcome
 from robota.log.kinds.session import EndRecord
 from robota.protocol.commands import Command, Receipt
 from robota.protocol.events import TaskAborted, TaskEnded, TaskPaused, TaskSpawned, TaskStarted, TaskUnpaused
+from robota.protocol.permission_mode import PermissionMode
 from robota.workspace.problems import shortage_behind
 
 if TYPE_CHECKING:
     from robota.contracts.agent import AgentIdentity, StartAgent
-    from robota.engine.runtime.agent_service import AgentLog
+    from robota.engine.runtime.agent_service import AgentAddress, AgentLog
     from robota.engine.runtime.task_runtime import TaskRuntime
+    from robota.engine.task.agents.process_task import ProcessTask
     from robota.engine.task.agents.table import AgentTable
     from robota.engine.task.task import Task
+    from robota.log.kinds.agents import AgentEntry
 
 STOPPED: Final = Ended(Outcome.INTERRUPTED, "It was stopped.")
 AFTER_A_SUBTASK_FAILED: Final = (
@@ -33,6 +34,26 @@ AFTER_A_SUBTASK_FAILED: Final = (
 )
 # The user gave it up, which clients see as an abort.
 ABORTED: Final = frozenset({Outcome.GIVEN_UP, Outcome.FAILED})
+
+
+class AnyTask(Protocol):
+    """A task of this process, or one that works in another."""
+
+    @property
+    def runtime(self) -> "TaskRuntime": ...
+
+    @property
+    def subtasks(self) -> "Subtasks | None": ...
+
+    def set_permission_mode(self, mode: PermissionMode) -> None: ...
+
+    def begin(self, first: UserInput) -> None: ...
+
+    def begin_turn(self, user_input: UserInput) -> None: ...
+
+    async def begun(self, kind: str) -> None: ...
+
+    async def work(self) -> Ended: ...
 
 
 class TaskMaker(Protocol):
@@ -43,6 +64,16 @@ class TaskMaker(Protocol):
     def agent(
         self, options: Options, parent: "Task", identity: "AgentIdentity", order: "StartAgent", log: "AgentLog"
     ) -> "Task": ...
+
+    def agent_in_process(
+        self,
+        options: Options,
+        parent: "Task",
+        identity: "AgentIdentity",
+        order: "StartAgent",
+        address: "AgentAddress",
+        earlier: "AgentEntry | None",
+    ) -> "ProcessTask": ...
 
 
 class TaskTree:
@@ -79,16 +110,23 @@ class TaskTree:
         """An agent, with a log of its own."""
         return self._tasks().agent(self._options(), parent, identity, order, log)
 
-    def begin(self, task: "Task", first: UserInput) -> None:
+    def new_agent_in_process(
+        self,
+        parent: "Task",
+        identity: "AgentIdentity",
+        order: "StartAgent",
+        address: "AgentAddress",
+        earlier: "AgentEntry | None" = None,
+    ) -> "ProcessTask":
+        """An agent in a process of its own; `earlier` if it has worked for an earlier process of the session."""
+        return self._tasks().agent_in_process(self._options(), parent, identity, order, address, earlier)
+
+    def begin(self, task: AnyTask, first: UserInput) -> None:
         """Show the task and its first input. The caller lets it work."""
         self.bus.emit(TaskStarted(task_id=task.runtime.task_id))
-        task.runtime.rows.say("text", first.as_typed, images=first.images or None)
-        agent = None if task.runtime.is_subtask else task.runtime.options.agent
-        if agent is not None and agent.initial_prompt and first.is_prompt and not first.is_command:
-            first = msgspec.structs.replace(first, text=f"{agent.initial_prompt}\n\n{first.text}")
-        task.add_input(first)
+        task.begin(first)
 
-    def close_open_work(self, task: "Task") -> None:
+    def close_open_work(self, task: AnyTask) -> None:
         """After an interruption: finish streaming rows and close calls without a result."""
         task.runtime.rows.interrupt()
         if not self.is_leaving:
@@ -106,7 +144,7 @@ class TaskTree:
 class Subtask:
     """A running subtask. Whoever waits for it gets its end; to stop waiting does not stop it."""
 
-    def __init__(self, task: "Task") -> None:
+    def __init__(self, task: AnyTask) -> None:
         self.task = task
         self.ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
         self.work: asyncio.Task[Ended] | None = None
@@ -150,18 +188,27 @@ class Subtasks:
     @property
     def runs_beside(self) -> bool:
         """Whether a subtask runs that no task waits for."""
-        return any(each.task not in self._awaited or each.task.subtasks.runs_beside for each in self.running)
+        is_awaited = len(self._awaited) == len(self.running)
+        return not is_awaited or any(below.runs_beside for below in self._below)
 
-    def open_tasks(self) -> "Iterator[Task]":
+    def open_tasks(self) -> Iterator[AnyTask]:
         """The parent and all tasks below it."""
         yield self._parent
         for subtask in self.running:
-            yield from subtask.task.subtasks.open_tasks()
+            if subtask.task.subtasks is None:
+                yield subtask.task
+            else:
+                yield from subtask.task.subtasks.open_tasks()
 
     def find(self, task_id: str) -> Subtask | None:
         """The running subtask of that id, at any depth."""
-        below = (subtask.task.subtasks.find(task_id) for subtask in self.running)
+        below = (each.find(task_id) for each in self._below)
         return self._running.get(task_id) or next((subtask for subtask in below if subtask is not None), None)
+
+    @property
+    def _below(self) -> "Iterator[Subtasks]":
+        """The subtasks of each that runs in this process."""
+        return (each.task.subtasks for each in self.running if each.task.subtasks is not None)
 
     async def __aenter__(self) -> None:
         """The parent begins to work."""
@@ -211,7 +258,9 @@ class Subtasks:
         self._parent.runtime.rows.say("subtask_result", ended.text)
         return ToolResult(content=f"The subtask is complete. Its result:\n\n{ended.text}")
 
-    def run_agent(self, task: "Task", prompt: str, turn: AbstractAsyncContextManager[None], *, is_new: bool) -> Subtask:
+    def run_agent(
+        self, task: AnyTask, prompt: str, turn: AbstractAsyncContextManager[None], *, is_new: bool
+    ) -> Subtask:
         """Let an agent work on a prompt within its `turn`, concurrently with the others.
 
         Without `is_new`, it has worked before.
@@ -241,7 +290,7 @@ class Subtasks:
         self._tree.begin(task, UserInput(text=order.message, is_prompt=False))
         return self._run(task, order.mode, nullcontext())
 
-    def _run(self, task: "Task", kind: str, turn: AbstractAsyncContextManager[None]) -> Subtask:
+    def _run(self, task: AnyTask, kind: str, turn: AbstractAsyncContextManager[None]) -> Subtask:
         assert self._group is not None
         subtask = self._running[task.runtime.task_id] = Subtask(task)
         subtask.work = self._group.create_task(_worked(task, kind, turn))
@@ -265,11 +314,11 @@ class Subtasks:
             subtask.ended.set_result(ended)
 
 
-async def _worked(task: "Task", kind: str, turn: AbstractAsyncContextManager[None]) -> Ended:
+async def _worked(task: AnyTask, kind: str, turn: AbstractAsyncContextManager[None]) -> Ended:
     """The end of a subtask, whatever happens in it. `kind` is its mode or type of agent, for hooks."""
     try:
         async with turn:
-            await fire_start(task, HookEvent.SUBAGENT_START, kind)
+            await task.begun(kind)
             return await task.work()
     except Exception as error:  # noqa: BLE001 - a bug in a subtask must end neither its parent nor the others
         reason = bug_in_words(error)

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, assert_never
 
+import msgspec
+
 from robota.config.settings.schema import Completion
 from robota.contracts.agent import AgentControl
 from robota.contracts.hook import EMPTY_HOOK_RESULT, HookEvent, HookResult
@@ -28,9 +30,9 @@ from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prom
 from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts
 from robota.engine.runtime.user_input import News, UserInput, ends_task, input_from
 from robota.engine.task.steps import AskModel, Ended, Halted, HandBack, Outcome, RunCalls, Step
-from robota.engine.task.subtasks import Subtasks, TaskTree
+from robota.engine.task.subtasks import Subtasks, TaskTree, fire_start
 from robota.log.kinds.session import TodosRecord
-from robota.protocol.asks.ask import CompletionAsk, QuestionAsk
+from robota.protocol.asks.ask import CompletionAsk
 from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import ImageBlock, TextBlock, UserBlock, image_blocks
 from robota.protocol.events import (
@@ -43,6 +45,7 @@ from robota.protocol.events import (
     TurnResults,
 )
 from robota.protocol.message import TodoItem
+from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
     from robota.engine.calls.executor import Executed, ToolExecutor
@@ -113,6 +116,22 @@ class Task:
         if (record is not None and self.runtime.services.agents is not None) or self._tree.agents is not None:
             self.agents.restore(record or AgentsRecord(task_id=self.runtime.task_id, agents=()))
 
+    def set_permission_mode(self, mode: PermissionMode) -> None:
+        """The session has another permission mode now."""
+        self.runtime.permission_mode = mode
+
+    def begin(self, first: UserInput) -> None:
+        """Show the first input of the task, and queue it."""
+        self.runtime.rows.say("text", first.as_typed, images=first.images or None)
+        agent = None if self.runtime.is_subtask else self.runtime.options.agent
+        if agent is not None and agent.initial_prompt and first.is_prompt and not first.is_command:
+            first = msgspec.structs.replace(first, text=f"{agent.initial_prompt}\n\n{first.text}")
+        self.add_input(first)
+
+    async def begun(self, kind: str) -> None:
+        """A turn of a subtask begins; `kind` is its mode, or its type as an agent."""
+        await fire_start(self, HookEvent.SUBAGENT_START, kind)
+
     def add_input(self, user_input: UserInput) -> None:
         """Queue input for the model's next turn. Prompts pass the UserPromptSubmit hooks first."""
         self._inputs.append(user_input)
@@ -176,7 +195,9 @@ class Task:
                 return await self._run_calls(calls)
             case Halted(message):
                 self.runtime.rows.say("error", message)
-                return Ended(Outcome.GIVEN_UP, message) if self.runtime.is_subtask else await self._wait_for_user("")
+                if not self.runtime.is_root:
+                    return Ended(Outcome.GIVEN_UP, message)
+                return await self._wait_for_user(message if self.runtime.is_subtask else "")
             case HandBack(result):
                 return await self._hand_back(result)
             case _:
@@ -316,10 +337,11 @@ class Task:
                 tool_usage={name: dict(counts) for name, counts in meter.tools.items()},
                 usage=meter.usage,
                 is_subtask=runtime.is_subtask,
+                result=result if runtime.is_root and runtime.is_subtask else "",
             )
         )
         runtime.journal.sync_soon()
-        if self.runtime.is_subtask:
+        if not self.runtime.is_root:
             return Ended(Outcome.COMPLETED, result)
         if runtime.services.checkpoint is not None:
             await runtime.services.checkpoint.after_changes(runtime.task_id, runtime.warn)
@@ -441,7 +463,9 @@ class Task:
         """Do what a tool asked of the engine."""
         match control:
             case Question():
-                return await self._ask_question(control.asked, call)
+                from robota.engine.task.question import ask_question
+
+                return await ask_question(self.runtime, control.asked, call)
             case Plan():
                 return await self._replace_todos(control.todos)
             case Delegate() | ChangeMode():
@@ -474,24 +498,3 @@ class Task:
         self.runtime.journal.write(TodosRecord(task_id=self.runtime.task_id, todos=todos))
         self.runtime.bus.emit(TodosUpdated(task_id=self.runtime.task_id, todos=todos))
         return ToolResult(content="Todo list updated successfully.")
-
-    async def _ask_question(self, question: QuestionAsk, call: ToolCall) -> ToolResult:
-        """Ask the user. Choosing a suggestion that names a mode also switches to that mode."""
-        note = ""
-        if self.runtime.options.settings.question_timeout_seconds and question.suggestions:
-            # Imported only where the user has set a limit.
-            from robota.engine.task.timed_question import ask_with_limit
-
-            answer, note = await ask_with_limit(self.runtime, question, call.id)
-        else:
-            answer = await self.runtime.ask(question, call_id=call.id)
-        if note:
-            return ToolResult(content=f"{note}\n{answer.text}")
-        self.runtime.rows.say("user_feedback", answer.text, images=answer.images or None)
-        modes = {each.answer: each.mode for each in question.suggestions}
-        mode = modes.get(answer.text)
-        content = f"<user_message>\n{answer.text}\n</user_message>"
-        if mode is not None and mode != self.runtime.mode and mode in self.runtime.services.modes.roles:
-            self.runtime.switch_mode(mode)
-            content = f"{content}\nWith this answer the task is now in {mode} mode."
-        return ToolResult(content=content, images=tuple(block.source for block in image_blocks(answer.images)))

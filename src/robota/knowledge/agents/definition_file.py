@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from robota.contracts.agent import AgentDefinition
+from robota.contracts.agent import AgentDefinition, Isolation
 from robota.knowledge.fields import Fields
 from robota.knowledge.front_matter import read_front_matter
 from robota.protocol.permission_mode import PermissionMode
@@ -24,7 +24,6 @@ WITHOUT_EFFECT: Final = {
     "mcpServers": "an agent has the MCP servers of the session",
     "hooks": "only the hooks of the session run",
     "memory": "an agent has the memory of the session",
-    "isolation": "agents work in the directory of the session",
     "effort": "the effort of the session applies",
 }
 # Fields that a plugin may not decide, because its agents could do more than the user agreed to.
@@ -62,6 +61,7 @@ def _defined(name: str, fields: Fields, prompt: str, plugin: str = "") -> AgentD
         permission_mode=None if plugin else _permission_mode(fields),
         max_turns=fields.number("maxTurns"),
         background=fields.flag("background", default=False),
+        isolation=_isolation(fields),
         initial_prompt=fields.text("initialPrompt"),
     )
     return msgspec.structs.replace(definition, ignored=(*fields.invalid, *_without_effect(fields, plugin)))
@@ -77,6 +77,15 @@ def _tools(fields: Fields) -> tuple[str, ...] | None:
 def _model(fields: Fields) -> str | None:
     name = fields.text("model")
     return None if name in ("", "inherit") else name
+
+
+def _isolation(fields: Fields) -> Isolation:
+    written = fields.text("isolation")
+    if written in (*Isolation, ""):
+        return Isolation(written or Isolation.NONE)
+    # It was meant to keep the files of the session apart from what the agent does.
+    fields.invalid.append(f"the isolation {written!r} is not known, so a worktree is used")
+    return Isolation.WORKTREE
 
 
 def _permission_mode(fields: Fields) -> PermissionMode | None:

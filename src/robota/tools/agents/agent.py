@@ -1,10 +1,10 @@
 """Start an agent."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
-from robota.contracts.agent import GENERAL_PURPOSE, StartAgent
+from robota.contracts.agent import GENERAL_PURPOSE, Isolation, StartAgent
 from robota.contracts.tool import HookNames, Preview, ToolRole, Touches, titled
 from robota.tools.presentation import SayTool, tool_ask
 from robota.tools.steering_tool import steering_tool
@@ -17,6 +17,9 @@ class AgentParams(msgspec.Struct, frozen=True, kw_only=True):
     model: Annotated[str | None, msgspec.Meta(description="Another model than yours.")] = None
     run_in_background: Annotated[bool, msgspec.Meta(description="Do not wait for its report.")] = False
     name: Annotated[str, msgspec.Meta(description="A short name for later calls.")] = ""
+    isolation: Annotated[Literal["none", "worktree"], msgspec.Meta(description="worktree: a copy of the files.")] = (
+        "none"
+    )
     max_turns: Annotated[
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Requests that it may make.")
     ] = None
@@ -31,6 +34,7 @@ def order(params: AgentParams) -> StartAgent:
         model=params.model,
         name=params.name,
         in_background=params.run_in_background,
+        isolation=Isolation(params.isolation),
         max_turns=params.max_turns,
     )
 

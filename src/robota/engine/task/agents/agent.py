@@ -7,8 +7,9 @@ from robota.contracts.agent import AgentIdentity, StartAgent
 from robota.contracts.rest_of_result import shortened
 from robota.contracts.tool import SHOWN_CHARACTERS
 from robota.engine.model.environment import without_own_elements
+from robota.engine.task.agents.process_task import ProcessTask
 from robota.engine.task.steps import Ended, Outcome
-from robota.log.kinds.agents import AgentEntry
+from robota.log.kinds.agents import AgentEntry, AgentWorktree
 from robota.protocol.calls import ENDED, BackgroundKind, BackgroundStatus, BackgroundTask, JobResult, after
 from robota.text.counted import counted
 from robota.text.visible import single_line
@@ -37,7 +38,12 @@ class Agent:
     """An agent of a session. If it has ended, another message starts its next turn."""
 
     def __init__(
-        self, identity: AgentIdentity, order: StartAgent, parent: "Task", task: "Task", call_id: str | None = None
+        self,
+        identity: AgentIdentity,
+        order: StartAgent,
+        parent: "Task",
+        task: "Task | ProcessTask",
+        call_id: str | None = None,
     ) -> None:
         """`call_id` is the call that started it; None if the user did."""
         self.identity = identity
@@ -72,10 +78,26 @@ class Agent:
     def log_path(self) -> str:
         return str(self.task.runtime.journal.path)
 
+    @property
+    def in_process(self) -> ProcessTask | None:
+        """Its task, if that works in a process of its own."""
+        return self.task if isinstance(self.task, ProcessTask) else None
+
+    @property
+    def worktree(self) -> AgentWorktree | None:
+        """Its worktree, while there is one."""
+        return None if self.in_process is None else self.in_process.worktree
+
     def becomes(self, status: BackgroundStatus) -> None:
         """Go to another state. Raises `IllegalTransition`."""
         self.status = after(self.id, self.status, status)
         self.completed_at = self.task.runtime.journal.next_ts() if self.is_over else None
+
+    def restored(self, entry: AgentEntry) -> None:
+        """It has worked in an earlier process, which has reported how it ended, or was cut off."""
+        self.status = S(entry.status) if entry.status in ENDED else S.CANCELLED
+        self.is_delivered = entry.is_delivered
+        self.ended = Ended(Outcome.INTERRUPTED, entry.result)
 
     def asks(self, *, is_asking: bool) -> None:
         """It waits for an answer of the user now, or no longer."""
@@ -102,6 +124,8 @@ class Agent:
             status=self.status,
             is_background=self.is_background,
             is_delivered=self.is_delivered,
+            was_stopped_by_user=self.was_stopped_by_user,
+            worktree=self.worktree,
             result=self.ended.text if self.ended is not None and self.is_background and not self.is_delivered else "",
         )
 
@@ -133,6 +157,9 @@ class Agent:
             tokens=meter.usage.total_in + meter.usage.output_tokens,
             cost=meter.cost,
             log_path=self.log_path,
+            pid=None if self.in_process is None else self.in_process.pid,
+            worktree_path=None if self.worktree is None else self.worktree.path,
+            branch=None if self.worktree is None else self.worktree.branch,
         )
 
     def result(self) -> JobResult:
@@ -155,7 +182,8 @@ class Agent:
         """The report for the model that waits for it. It is quoted, because it must not be taken as instructions."""
         assert self.ended is not None
         text = shortened(self.ended.text, SHOWN_CHARACTERS, self.parent.runtime.journal.keep)
-        return report(self.id, self.identity.definition.name, IN_WORDS[self.status], text, self._figures())
+        left = "" if self.in_process is None or not self.in_process.left else f"\n{self.in_process.left}"
+        return report(self.id, self.identity.definition.name, IN_WORDS[self.status], text, self._figures()) + left
 
     def _figures(self) -> str:
         meter = self.task.runtime.meter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.contracts.agent import AgentDefinition, AgentIdentity, StartAgent
+from robota.contracts.agent import AgentDefinition, AgentIdentity, Isolation, StartAgent
 from robota.contracts.rest_of_result import shortened
 from robota.contracts.tool import SHOWN_CHARACTERS
 from robota.engine.runtime.agent_service import AgentLog, AgentService
@@ -24,6 +24,7 @@ from robota.protocol.calls import ENDED, BackgroundStatus
 from robota.protocol.events import Notice
 
 if TYPE_CHECKING:
+    from robota.engine.task.agents.process_task import ProcessTask
     from robota.engine.task.subtasks import TaskTree
     from robota.engine.task.task import Task
 
@@ -59,21 +60,47 @@ class AgentTable:
         """Create an agent with its log. Raises `LogError`."""
         self._count += 1
         id = f"agent_{self._count}"
-        log = self._service.open_log(id)
-        self._logs.append(log)
         depth = depth_of(parent.runtime) + 1
         identity = AgentIdentity(id=id, name=order.name, definition=definition, depth=depth)
         named = order.model or definition.model
-        model = None if named is None else self._service.model_named(named)
-        order = msgspec.structs.replace(order, model=model)
-        task = self._tree.new_agent(parent, identity, order, log)
+        order = msgspec.structs.replace(order, model=None if named is None else self._service.model_named(named))
+        wants_process = Isolation.WORKTREE in (order.isolation, definition.isolation) or self._service.own_processes
+        task: Task | ProcessTask
+        if wants_process:
+            task = self._tree.new_agent_in_process(parent, identity, order, self._service.address(id))
+            task.on_change = partial(self.changed, parent)
+        else:
+            log = self._service.open_log(id)
+            self._logs.append(log)
+            task = self._tree.new_agent(parent, identity, order, log)
         agent = self._agents[id] = Agent(identity, order, parent, task, call_id)
+        return agent
+
+    def revive(self, parent: "Task", id_or_name: str) -> Agent | None:
+        """An agent of an earlier process, which goes on in a process of its own; None if there is none of that name.
+
+        Raises `LogError` if its log cannot be found.
+        """
+        earlier = self._earlier.get(parent.runtime.task_id, {})
+        entry = earlier.get(id_or_name) or next((e for e in earlier.values() if e.name == id_or_name), None)
+        definition = None if entry is None else self._service.find(entry.type)
+        if entry is None or definition is None:
+            return None
+        depth = depth_of(parent.runtime) + 1
+        identity = AgentIdentity(id=entry.id, name=entry.name, definition=definition, depth=depth)
+        order = StartAgent(description=entry.description, prompt="", type=entry.type, name=entry.name)
+        address = self._service.known_address(entry.session_id)
+        task = self._tree.new_agent_in_process(parent, identity, order, address, entry)
+        task.on_change = partial(self.changed, parent)
+        agent = self._agents[entry.id] = Agent(identity, order, parent, task)
+        agent.is_background, agent.was_stopped_by_user = True, entry.was_stopped_by_user
+        agent.restored(entry)
         return agent
 
     def start(self, agent: Agent, prompt: str) -> None:
         """Let an agent work on a prompt as soon as it gets a slot."""
-        is_new = agent.subtask is None
-        if not is_new:
+        is_new = agent.subtask is None and not agent.is_over
+        if agent.is_over:
             agent.becomes(BackgroundStatus.QUEUED)
         agent.ended, agent.is_delivered, agent.is_seen, agent.limit = None, False, False, None
         agent.subtask = agent.parent.subtasks.run_agent(agent.task, prompt, self._turn_of(agent), is_new=is_new)
@@ -82,7 +109,8 @@ class AgentTable:
 
     def waiting_for_others(self, task: "Task") -> AbstractAsyncContextManager[None]:
         """The context in which a task waits for its agents. If it is an agent itself, it lends them its slot."""
-        return nullcontext() if task.runtime.agent is None else self.slots.lent()
+        has_slot = task.runtime.agent is not None and not task.runtime.is_root
+        return self.slots.lent() if has_slot else nullcontext()
 
     def delivered(self, agent: Agent) -> None:
         """Note that the task that started it has received its report."""

@@ -193,7 +193,9 @@ class TaskAgents:
     def _named(self, wanted: str) -> Agent | None:
         """One of the agents of this task; it has no authority over others."""
         agent = self._table.find(wanted)
-        return agent if agent is not None and agent.parent is self._task else None
+        if agent is None or agent.parent is not self._task:
+            return self._table.revive(self._task, wanted)
+        return agent
 
     def _no_such_agent(self, wanted: str) -> ToolResult:
         known = ", ".join(agent.id for agent in self.own)

@@ -8,11 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from robota.engine.task.agents.process_task import ProcessTask
 from robota.protocol.calls import BackgroundStatus
 from robota.protocol.conversation import AssistantTurn
 
 if TYPE_CHECKING:
     from robota.engine.task.agents.agent import Agent
+    from robota.engine.task.task import Task
 
 TICK_S: Final = 1.0
 MOST_CHARACTERS: Final = 256_000
@@ -43,7 +45,7 @@ class AgentWatchdog:
         """`idle_s` is how long nothing may come; 0 for no limit."""
         self._agent = agent
         self._idle_s = idle_s
-        self._first = len(agent.task.runtime.history.turns)
+        self._first = len(agent.task.runtime.history.turns)  # of a task in this process
         self._size = -1
         self._silent_s = 0.0
 
@@ -60,6 +62,8 @@ class AgentWatchdog:
 
     @property
     def _replies(self) -> list[str]:
+        if self._agent.in_process is not None:
+            return self._agent.in_process.replies
         turns = self._agent.task.runtime.history.turns[self._first :]
         return [turn.text for turn in turns if isinstance(turn, AssistantTurn)]
 
@@ -68,13 +72,18 @@ class AgentWatchdog:
         size = 0
         with suppress(OSError):
             size = Path(self._agent.log_path).stat().st_size
-        task = self._agent.task
-        turns = task.runtime.history.turns
-        runs_calls = bool(turns) and isinstance(turns[-1], AssistantTurn)
-        waits = runs_calls or task.requester.is_pausing or self._agent.status is not BackgroundStatus.RUNNING
+        waits = _waits(self._agent.task) or self._agent.status is not BackgroundStatus.RUNNING
         self._silent_s = 0.0 if waits or size != self._size else self._silent_s + passed_s
         self._size = size
         return AgentLimit.IDLE if self._idle_s and self._silent_s >= self._idle_s else None
+
+
+def _waits(task: "Task | ProcessTask") -> bool:
+    """Whether the task waits for a call, or for the next attempt of a request."""
+    if isinstance(task, ProcessTask):
+        return task.waits
+    turns = task.runtime.history.turns
+    return task.requester.is_pausing or (bool(turns) and isinstance(turns[-1], AssistantTurn))
 
 
 def exceeded(replies: Sequence[str]) -> AgentLimit | None:
