@@ -16,10 +16,12 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.chain.writer import SessionLog
 from robota.log.store import session_directory
 from robota.policy.decide import SessionPolicy
+from robota.workspace.files.files import LocalFiles
 
 if TYPE_CHECKING:
     from robota.extensions.plugins.active import ActivePlugin
     from robota.hooks.definitions import CheckRule, HookSet
+    from robota.hooks.editor_buffers import EditorFiles
     from robota.workspace.outside_code.outside_code import OutsideCode
 
 
@@ -48,6 +50,18 @@ def session_hooks(
     variables, withheld = _hook_environment(settings, env), withheld_variables(settings)
     hooks = Hooks(with_own, info, code, variables, partial(matches_call, policy=policy), log.keep_for_model, withheld)
     return SessionHooks(before=(hooks,), after=(hooks,), lifecycle=hooks), notices
+
+
+def with_editor(hooks: SessionHooks, editor: "EditorFiles | None", files: LocalFiles) -> SessionHooks:
+    """The hooks with the steps that read and write unsaved changes in the user's editor, nearest to the call."""
+    if editor is None:
+        return hooks
+    from robota.hooks.editor_buffers import EditorBuffers
+
+    around = EditorBuffers(editor, files)
+    return msgspec.structs.replace(
+        hooks, before=(*hooks.before, around), guards=(*hooks.guards, around), after=(around, *hooks.after)
+    )
 
 
 def _configured_hooks(

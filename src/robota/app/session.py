@@ -13,7 +13,7 @@ import msgspec
 
 from robota.app.agents import SessionAgents, SessionFacts
 from robota.app.extensions import find_resource_tool, remove_staging_of_killed, server_prompts
-from robota.app.hooks import session_hooks
+from robota.app.hooks import session_hooks, with_editor
 from robota.app.intents import SessionIntents, session_intents
 from robota.app.knowledge.instructions import session_instructions
 from robota.app.knowledge.memory import MemoryDirectories, is_memory_there, session_memory
@@ -348,7 +348,7 @@ def _services(begun: _NewParts, hooks: SessionHooks) -> SessionServices:
         tools=_tools(begun, intents, knowledge, has_memory=memory is not None),
         policy=parts.policy,
         modes=parts.modes,
-        hooks=intents.around(hooks),
+        hooks=with_editor(intents.around(hooks), begun.options.launch.additions.editor, begun.files),
         checkpoint=checkpoints,
         confinement=SessionConfinement(parts.settings, parts.root, env, parts.sandbox),
         mentions=_mentions(parts, begun.log, begun.processes, env),

@@ -33,6 +33,7 @@ class Additions(msgspec.Struct, frozen=True, kw_only=True):
     hook_rules: tuple[Any, ...] = ()
     prompt_parts: tuple[str, ...] = ()
     agents: tuple[Any, ...] = ()
+    editor: Any = None  # the files of the user's editor
 
     @property
     def are_needed_everywhere(self) -> bool:

@@ -1,7 +1,7 @@
 """The interfaces of a client: `SessionPort`, a running session, and `HostPort`, all sessions that it can reach."""
 
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Protocol
 
 from robota.protocol.commands import Command, Receipt, Refused
 from robota.protocol.events import Event
@@ -38,6 +38,18 @@ class SessionWindow(Protocol):
     async def leave(self) -> None: ...
 
 
+class EditorFiles(Protocol):
+    """The files as the editor of the user has them, with changes that are not saved."""
+
+    async def read(self, path: str) -> str | None:
+        """The text of a file in the editor; None if it does not say."""
+        ...
+
+    async def write(self, path: str, text: str) -> str | None:
+        """Replace the text of a file in the editor; returns the problem if it does not take it."""
+        ...
+
+
 class HostPort(Protocol):
     """All sessions of this user: those that this host runs, those of other processes, and stored ones.
 
@@ -52,12 +64,30 @@ class HostPort(Protocol):
         """What running sessions, and those that were left with a question, ask; the longest waiting first."""
         ...
 
-    async def open(self, start: "SessionStart") -> SessionWindow | Refused:
-        """Start a new session in this host."""
+    async def open(self, start: "SessionStart", editor: EditorFiles | None = None) -> SessionWindow | Refused:
+        """Start a new session in this host, which reads and writes unsaved changes in the editor."""
         ...
 
-    async def resume(self, session_id: str, mcp_servers: "Mapping[str, Any] | None" = None) -> SessionWindow | Refused:
-        """Continue a stored session in this host, with further MCP servers. One that runs is attached to instead."""
+    async def resume(
+        self, session_id: str, start: "SessionStart | None" = None, editor: EditorFiles | None = None
+    ) -> SessionWindow | Refused:
+        """Continue a stored session in this host. One that runs is attached to instead.
+
+        Of `start`, the MCP servers and the further directories count.
+        """
+        ...
+
+    async def fork(
+        self, session_id: str, start: "SessionStart", editor: EditorFiles | None = None
+    ) -> SessionWindow | Refused:
+        """Continue in a copy of a stored session, which stays as it is.
+
+        Of `start`, the MCP servers and the further directories count.
+        """
+        ...
+
+    async def delete(self, session_id: str) -> Receipt:
+        """Move a session to the trash, after closing it if this host runs it. One that runs elsewhere is refused."""
         ...
 
     async def reopen(self, session_id: str, wanted: "SessionWanted") -> SessionWindow | Refused:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -17,16 +17,19 @@ from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import user_directory
 from robota.log.catalogue.catalogue import CataloguedSession
+from robota.log.catalogue.trash import delete_session
 from robota.log.chain.writer import wall_clock_ms
 from robota.log.errors import LogError
+from robota.log.snapshot_keeper import drop_snapshot
 from robota.protocol.commands import Accepted, Receipt, Refused
 from robota.protocol.connection.known_session import KnownSession, SessionAsk, SessionStart
 from robota.protocol.connection.lines import ServerHello
-from robota.protocol.port import SessionWindow
+from robota.protocol.port import EditorFiles, SessionWindow
 from robota.protocol.slash_commands import SessionWanted
 from robota.protocol.state import detect_agent_state
 from robota.serving.greeting import greeting_of
 from robota.serving.held_session import held
+from robota.serving.resuming import CopyOfSession, copy_of_session
 from robota.serving.switching import launch_again, open_wanted
 from robota.transport.doors import DIRECTORY
 from robota.transport.entering import enter
@@ -89,13 +92,15 @@ class SessionHost:
         running, stored = await self._running(), await stored_sessions(self._env, None)
         return await asyncio.to_thread(pending_asks, running, stored, self._env, wall_clock_ms())
 
-    async def open(self, start: SessionStart) -> SessionWindow | Refused:
+    async def open(self, start: SessionStart, editor: EditorFiles | None = None) -> SessionWindow | Refused:
         given = {name: value for name, value in msgspec.structs.asdict(start).items() if value not in (None, (), {})}
-        servers = given.pop("mcp_servers", None)
+        given = {name: value for name, value in given.items() if name not in ("mcp_servers", "add_dir")}
         launch = msgspec.structs.replace(self._launch, **{**given, "cwd": Path(start.cwd)})
-        return await self._hold(_with_servers(launch, servers))
+        return await self._hold(_brought(launch, start, editor))
 
-    async def resume(self, session_id: str, mcp_servers: Mapping[str, Any] | None = None) -> SessionWindow | Refused:
+    async def resume(
+        self, session_id: str, start: SessionStart | None = None, editor: EditorFiles | None = None
+    ) -> SessionWindow | Refused:
         if session_id in self._held:
             return self._held[session_id]
         stored = await self._stored(session_id)
@@ -106,10 +111,39 @@ class SessionHost:
         if stored.is_live:
             return await self.attach(session_id)
         if not stored.is_own:
-            why = f"The session {stored.id} was not written on this machine in this directory. Nothing was started. "
-            return Refused(code="foreign_session", message=f"{why}To review it: robota --resume {stored.id}")
-        launch = _with_servers(msgspec.structs.replace(self._launch, cwd=Path(stored.workspace)), mcp_servers)
+            return _not_own(stored)
+        launch = _brought(msgspec.structs.replace(self._launch, cwd=Path(stored.workspace)), start, editor)
         return await self._hold(launch_again(launch, stored.directory))
+
+    async def fork(
+        self, session_id: str, start: SessionStart, editor: EditorFiles | None = None
+    ) -> SessionWindow | Refused:
+        stored = await self._stored(session_id)
+        if isinstance(stored, Refused):
+            return stored
+        if not stored.is_own:
+            return _not_own(stored)
+        root, user = Path(stored.workspace), user_directory(self._env)
+        try:
+            copy = await asyncio.to_thread(
+                copy_of_session, stored.directory, CopyOfSession(), root, user, dict(self._env)
+            )
+        except LogError as error:
+            return Refused(code="not_copied", message=str(error))
+        launch = _brought(msgspec.structs.replace(self._launch, cwd=root), start, editor)
+        return await self._hold(launch_again(launch, copy))
+
+    async def delete(self, session_id: str) -> Receipt:
+        await self.close(session_id)
+        stored = await self._stored(session_id)
+        if isinstance(stored, Refused):
+            return stored
+        try:
+            await asyncio.to_thread(delete_session, stored.directory, wall_clock_ms())
+        except LogError as error:
+            return Refused(code="not_deleted", message=str(error))
+        drop_snapshot(user_directory(self._env), stored.directory)
+        return Accepted(id=session_id)
 
     async def reopen(self, session_id: str, wanted: SessionWanted) -> SessionWindow | Refused:
         window = self._held.get(session_id)
@@ -184,12 +218,23 @@ def _as_running(window: HeldWindow) -> RunningSession:
     return RunningSession(hello=window.hello, state=state, info=detect_agent_state(state.cline_messages))
 
 
-def _with_servers(launch: LaunchOptions, servers: Mapping[str, Any] | None) -> LaunchOptions:
-    """The launch options with MCP servers of the client besides those of the settings."""
-    if not servers:
+def _brought(launch: LaunchOptions, start: SessionStart | None, editor: EditorFiles | None) -> LaunchOptions:
+    """The launch options with the editor, the directories and, besides those of the settings, the MCP servers of a
+    client."""
+    if editor is not None:
+        launch = msgspec.structs.replace(launch, additions=msgspec.structs.replace(launch.additions, editor=editor))
+    if start is None:
         return launch
-    both = {**launch.settings.get("mcpServers", {}), **servers}
+    launch = msgspec.structs.replace(launch, add_dir=(*launch.add_dir, *map(Path, start.add_dir)))
+    if not start.mcp_servers:
+        return launch
+    both = {**launch.settings.get("mcpServers", {}), **start.mcp_servers}
     return msgspec.structs.replace(launch, settings={**launch.settings, "mcpServers": both})
+
+
+def _not_own(stored: CataloguedSession) -> Refused:
+    why = f"The session {stored.id} was not written on this machine in this directory. Nothing was started. "
+    return Refused(code="foreign_session", message=f"{why}To review it: robota --resume {stored.id}")
 
 
 def _is_same(directory: str, typed: str) -> bool:

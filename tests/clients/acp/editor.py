@@ -15,13 +15,16 @@ import pytest
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = ROOT / ".venv/mcp-servers/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
+# The schema with what is not stable yet, because forking is.
+SCHEMA = ROOT / ".venv/mcp-servers/node_modules/@agentclientprotocol/sdk/schema/v1/schema.unstable.json"
 RESULTS = {
     "initialize": "InitializeResponse",
     "authenticate": "AuthenticateResponse",
     "session/new": "NewSessionResponse",
     "session/load": "LoadSessionResponse",
     "session/resume": "ResumeSessionResponse",
+    "session/fork": "ForkSessionResponse",
+    "session/delete": "DeleteSessionResponse",
     "session/list": "ListSessionsResponse",
     "session/close": "CloseSessionResponse",
     "session/set_mode": "SetSessionModeResponse",
@@ -41,8 +44,33 @@ Answer = Callable[[dict[str, Any]], Any]
 
 @cache
 def _validator(name: str) -> Any:
-    schema = json.loads(SCHEMA.read_text())
-    return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]})
+    return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": _strict_definitions()})
+
+
+@cache
+def _strict_definitions() -> dict[str, Any]:
+    """The definitions of the official schema, in which a field that none of them names is an error."""
+    definitions = json.loads(SCHEMA.read_text())["$defs"]
+    parts = {reference for each in definitions.values() for reference in _composed(each)}
+    return {name: _closed(each, is_part=f"#/$defs/{name}" in parts) for name, each in definitions.items()}
+
+
+def _composed(schema: dict[str, Any]) -> Iterator[str]:
+    """What is joined with other fields to one object, and so must allow these."""
+    members = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
+    if "properties" in schema:
+        yield from (each["$ref"] for each in (*schema.get("allOf", ()), *members) if "$ref" in each)
+    for member in members:
+        yield from (each["$ref"] for each in member.get("allOf", ()) if "$ref" in each)
+
+
+def _closed(schema: dict[str, Any], *, is_part: bool) -> dict[str, Any]:
+    if is_part:
+        return schema
+    if "properties" in schema:
+        return {**schema, "unevaluatedProperties": False}
+    unions = {name: schema[name] for name in ("oneOf", "anyOf") if name in schema}
+    return {**schema, **{name: [_closed(each, is_part=False) for each in members] for name, members in unions.items()}}
 
 
 def check(name: str, value: Any) -> None:

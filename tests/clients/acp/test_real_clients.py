@@ -2,14 +2,18 @@
 
 import json
 import os
+import random
 import shutil
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.scripts import call, script
-from tests.clients.acp.editor import ROOT
+from tests.clients.acp.editor import CALLS, ROOT, check
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
 PACKAGES = ROOT / ".venv/mcp-servers/node_modules"
@@ -27,8 +31,16 @@ pytestmark = [
 def node(robota: Robota, *command: str | Path) -> "subprocess.CompletedProcess[str]":
     env = {**clean_environment(robota.home), "PATH": os.environ["PATH"]}
     return subprocess.run(
-        [str(each) for each in command], cwd=robota.workspace, env=env, capture_output=True, text=True, timeout=120
+        [str(each) for each in command], cwd=robota.workspace, env=env, capture_output=True, text=True, timeout=300
     )
+
+
+def program(robota: Robota, name: str) -> Path:
+    """A program of this directory where it finds its packages."""
+    copied = robota.home / name
+    copied.write_text((Path(__file__).parent / name).read_text())
+    (robota.home / "node_modules").symlink_to(PACKAGES)
+    return copied
 
 
 def acpx(robota: Robota, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -38,10 +50,7 @@ def acpx(robota: Robota, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def test_the_official_sdk_finds_nothing_wrong(robota: Robota) -> None:
     script(robota, {"text": "I write.", "reasoning": "Hm.", "calls": [WRITE]}, {"text": "Done."})
-    client = robota.home / "client.mjs"
-    client.write_text((Path(__file__).parent / "strict_client.mjs").read_text())
-    (robota.home / "node_modules").symlink_to(PACKAGES)
-    done = node(robota, "node", client, EXECUTABLE, robota.workspace)
+    done = node(robota, "node", program(robota, "strict_client.mjs"), EXECUTABLE, robota.workspace)
     assert done.returncode == 0 and "rror" not in done.stderr, done.stderr
     result = json.loads(done.stdout)
     assert (result["stopReason"], result["listed"], result["code"]) == ("end_turn", 1, 0)
@@ -57,7 +66,7 @@ def test_acpx_runs_a_task(robota: Robota, option: str, is_written: bool) -> None
     assert (robota.workspace / "a.txt").exists() is is_written
 
 
-def test_acpx_keeps_a_session_over_several_prompts(robota: Robota) -> None:
+def test_acpx_runs_a_session_over_several_prompts(robota: Robota) -> None:
     script(robota, {"text": "First answer."})
     assert acpx(robota, "sessions", "new").returncode == 0
     first = acpx(robota, "--approve-all", "prompt", "one")
@@ -66,4 +75,90 @@ def test_acpx_keeps_a_session_over_several_prompts(robota: Robota) -> None:
     second = acpx(robota, "--approve-all", "prompt", "two")
     assert "Second answer." in second.stdout, second
     assert acpx(robota, "set-mode", "plan").returncode == 0
-    acpx(robota, "sessions", "close")
+    assert acpx(robota, "cancel").returncode == 0
+    assert robota("sessions", "list").stdout.count("one") == 1
+    assert acpx(robota, "sessions", "close").returncode == 0
+
+
+def test_acpx_loads_a_session_after_a_crash(robota: Robota) -> None:
+    """It keeps the agent running between prompts; here both are killed."""
+    script(robota, {"text": "First answer."})
+    acpx(robota, "sessions", "new")
+    acpx(robota, "--approve-all", "prompt", "one")
+    killed = [pid for pid in _processes_of(robota) if os.kill(pid, signal.SIGKILL) is None]
+    assert killed
+    script(robota, {"text": "Second answer."})
+    again = acpx(robota, "--approve-all", "prompt", "two")
+    assert "Second answer." in again.stdout, again
+    logs = list(robota.workspace.glob(".robota/sessions/*/log.jsonl"))
+    assert any("one" in log.read_text() and "two" in log.read_text() for log in logs)
+
+
+def _processes_of(robota: Robota) -> list[int]:
+    """The processes that run with the home directory of this test."""
+    home = f"HOME={robota.home}".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if home in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found
+
+
+def test_acpx_cancels_a_prompt(robota: Robota) -> None:
+    script(robota, {"calls": [call("execute_command", command="echo begun > begun; sleep 600")]}, {"text": "Not."})
+    acpx(robota, "sessions", "new")
+    agent = ("--cwd", str(robota.workspace), "--agent", f"{EXECUTABLE} acp")
+    env = {**clean_environment(robota.home), "PATH": os.environ["PATH"]}
+    command = ["node", str(PACKAGES / ".bin/acpx"), *agent, "--approve-all", "--format", "json", "prompt", "go"]
+    with subprocess.Popen(command, cwd=robota.workspace, env=env, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        lines = []
+        for line in running.stdout:
+            lines.append(line)
+            if "in_progress" in line:
+                acpx(robota, "cancel")
+                break
+        rest = running.stdout.read()
+        assert running.wait(timeout=120) is not None
+    assert "cancelled" in rest, (lines, rest)
+
+
+STEPS = (
+    {"text": "I **write**.", "reasoning": "Hm.", "calls": [WRITE]},
+    {"calls": [call("read_file", path="a.txt")]},
+    {"calls": [call("read_file", path="missing.txt")]},
+    {"calls": [call("edit_file", path="a.txt", old_string="one", new_string="two")]},
+    {"calls": [call("execute_command", command="printf 'x%.0s' $(seq 200); exit 3")]},
+    {"calls": [call("list_files", path="."), call("glob", pattern="*.txt"), call("search_files", pattern="one")]},
+    {"calls": [call("update_todo_list", todos="[x] one\n[-] two\n[ ] three")]},
+    {"calls": [call("ask_followup_question", question="Which?", follow_up=[{"text": "red"}, {"text": "blue"}])]},
+    {"calls": [call("agent", description="look", prompt="look around", subagent_type="Explore")]},
+    {"calls": [{"name": "no_such_tool", "arguments": "{broken"}]},
+    {"fault": {"kind": "rate_limit"}},
+    {"fault": {"kind": "authentication_failed"}},
+    {"text": "\u202e\x1b[31m`quoted`\n```\nfenced\n```\n" + "long " * 500},
+)
+
+
+def test_a_strict_client_sees_nothing_unknown_in_200_sessions(robota: Robota) -> None:
+    """Of each kind of step, in many orders; each line that the agent writes is checked against the official schema."""
+    count, chosen = 200, random.Random(7)
+    turns: list[dict[str, Any]] = [{"task": "look around", "text": "Seen.", "repeat": 1000}]
+    for number in range(count):
+        turns += [{"task": f"task-{number}.", **step} for step in chosen.sample(STEPS, 3)]
+        turns.append({"task": f"task-{number}.", "text": "The end."})
+    script(robota, *turns, otherwise={"text": "Otherwise."})
+    record = robota.home / "record.jsonl"
+    done = node(robota, "node", program(robota, "many_sessions.mjs"), EXECUTABLE, robota.workspace, record, str(count))
+    assert done.returncode == 0 and "nvalid" not in done.stderr and "Error" not in done.stderr, done.stderr[-3000:]
+    result = json.loads(done.stdout)
+    assert sum(result["reasons"].values()) == count and result["asked"] > 20 and result["code"] == 0
+    assert {"end_turn", "cancelled"} <= set(result["reasons"]) <= {"end_turn", "cancelled", "error -32603"}, result
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    for line in lines:
+        if line.get("method") in CALLS:
+            check(CALLS[line["method"]], line["params"])
+        assert line.keys() <= {"jsonrpc", "id", "method", "params", "result", "error"}
+    kinds = {line["params"]["update"]["sessionUpdate"] for line in lines if line.get("method") == "session/update"}
+    assert {"plan", "usage_update", "agent_thought_chunk", "tool_call_update", "user_message_chunk"} <= kinds

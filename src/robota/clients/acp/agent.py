@@ -18,12 +18,12 @@ from robota.clients.acp.connection import (
     RpcResult,
 )
 from robota.clients.acp.content import AcpValue
+from robota.clients.acp.editor_files import AcpFiles
 from robota.clients.acp.editor_session import EditorSession
 from robota.clients.acp.options import session_fields
 from robota.clients.acp.received import (
     AuthenticateParams,
     EditorCapabilities,
-    EditorServer,
     InitializeParams,
     ListSessionsParams,
     LoadSessionParams,
@@ -46,7 +46,14 @@ CAPABILITIES: Final[Mapping[str, Any]] = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "embeddedContext": True},
     "mcpCapabilities": {"http": True, "sse": True},
-    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
+    "sessionCapabilities": {
+        "list": {},
+        "resume": {},
+        "close": {},
+        "delete": {},
+        "fork": {},
+        "additionalDirectories": {},
+    },
 }
 SETTINGS_AUTH: Final = {
     "id": FROM_SETTINGS,
@@ -79,6 +86,8 @@ class AcpAgent:
             "session/new": (NewSessionParams, self._new),
             "session/load": (LoadSessionParams, self._load),
             "session/resume": (LoadSessionParams, self._resume),
+            "session/fork": (LoadSessionParams, self._fork),
+            "session/delete": (SessionParams, self._delete),
             "session/list": (ListSessionsParams, self._list),
             "session/close": (SessionParams, self._close),
             "session/set_mode": (SetModeParams, self._set_mode),
@@ -124,8 +133,15 @@ class AcpAgent:
         return RpcResult()
 
     async def _new(self, given: NewSessionParams) -> RpcResult:
-        start = SessionStart(cwd=_absolute(given.cwd), mcp_servers=_servers(given.mcp_servers))
-        session = await self._held(await self._host.open(start), INVALID_PARAMS)
+        files = self._files()
+        return await self._created(await self._held(await self._host.open(_start(given), files), files, INVALID_PARAMS))
+
+    async def _fork(self, given: LoadSessionParams) -> RpcResult:
+        files = self._files()
+        window = await self._host.fork(given.session_id, _start(given), files)
+        return await self._created(await self._held(window, files, RESOURCE_NOT_FOUND))
+
+    async def _created(self, session: EditorSession) -> RpcResult:
         fields = session_fields(session.state, await session.options(asks_provider=False))
         return RpcResult(result={"sessionId": session.id, **fields}, then=lambda: self._introduce(session))
 
@@ -142,11 +158,14 @@ class AcpAgent:
         return RpcResult(result=fields, then=lambda: self._introduce(session))
 
     async def _stored(self, given: LoadSessionParams) -> EditorSession:
-        _absolute(given.cwd)
+        start = _start(given)
         if given.session_id in self._sessions:
             return self._sessions[given.session_id]
-        window = await self._host.resume(given.session_id, _servers(given.mcp_servers))
-        return await self._held(window, RESOURCE_NOT_FOUND)
+        files = self._files()
+        return await self._held(await self._host.resume(given.session_id, start, files), files, RESOURCE_NOT_FOUND)
+
+    def _files(self) -> AcpFiles | None:
+        return AcpFiles(self._connection) if self._capabilities.edits_files else None
 
     async def _list(self, given: ListSessionsParams) -> RpcResult:
         known = await self._host.sessions(None if given.cwd is None else _absolute(given.cwd))
@@ -161,6 +180,14 @@ class AcpAgent:
         del self._sessions[session.id]
         await session.leave()
         await self._host.close(session.id)
+        return RpcResult()
+
+    async def _delete(self, given: SessionParams) -> RpcResult:
+        if given.session_id in self._sessions:
+            await self._close(given)
+        receipt = await self._host.delete(given.session_id)
+        if isinstance(receipt, Refused):
+            raise RpcError(RESOURCE_NOT_FOUND, receipt.message)
         return RpcResult()
 
     async def _set_mode(self, given: SetModeParams) -> RpcResult:
@@ -180,10 +207,12 @@ class AcpAgent:
             raise RpcError(RESOURCE_NOT_FOUND, f"The session {session_id} is not open here. Load or resume it first.")
         return self._sessions[session_id]
 
-    async def _held(self, window: SessionWindow | Refused, code: int) -> EditorSession:
+    async def _held(self, window: SessionWindow | Refused, files: AcpFiles | None, code: int) -> EditorSession:
         if isinstance(window, Refused):
             raise RpcError(code, window.message)
         session_id = window.hello.session_id
+        if files is not None:
+            files.session_id = session_id
 
         async def reopen(wanted: SessionWanted) -> SessionWindow:
             again = await self._host.reopen(session_id, wanted)
@@ -204,12 +233,16 @@ class AcpAgent:
 
 def _absolute(cwd: str) -> str:
     if not posixpath.isabs(cwd):
-        raise RpcError(INVALID_PARAMS, f"cwd must be an absolute path, and {cwd!r} is not. Nothing was started.")
+        raise RpcError(INVALID_PARAMS, f"The directory must be an absolute path, not {cwd!r}. Nothing was started.")
     return cwd
 
 
-def _servers(servers: tuple[EditorServer, ...]) -> dict[str, Any]:
-    return {each.name: each.as_setting for each in servers}
+def _start(given: NewSessionParams) -> SessionStart:
+    return SessionStart(
+        cwd=_absolute(given.cwd),
+        add_dir=tuple(map(_absolute, given.additional_directories)),
+        mcp_servers={each.name: each.as_setting for each in given.mcp_servers},
+    )
 
 
 def _info(known: KnownSession) -> dict[str, Any]:

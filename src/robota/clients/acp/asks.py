@@ -9,17 +9,21 @@ from robota.clients.acp.calls import content_of, kind_of, locations_of, text_con
 from robota.clients.acp.content import AcpValue
 from robota.clients.acp.received import FormResult, PermissionResult
 from robota.clients.acp.updates import CallProgress
-from robota.protocol.asks.answer import Answer, Approve, GrantScope, Reject, Say
+from robota.protocol.asks.answer import Answer, Approve, ApproveHunks, GrantScope, Reject, Say
 from robota.protocol.asks.ask import ApprovalAsk, CallSubject, PlanAsk, QuestionAsk
 from robota.protocol.conversation import ToolUseBlock
 from robota.protocol.message import Message
-from robota.protocol.views import DiffsView, DiffView
+from robota.protocol.views import DiffHunk, DiffsView, DiffView
 from robota.text.visible import single_line, visible
 
 ALLOW: Final = "allow"
 REJECT: Final = "reject"
 MAX_RULES: Final = 2
 SCOPES: Final = {GrantScope.SESSION: "in this session", GrantScope.PROJECT: "in this project"}
+PARTS: Final = "parts"
+# Stands for an answer that a form completes; by itself it approves nothing.
+CHOOSES_PARTS: Final = ApproveHunks()
+MAX_PART: Final = 200
 CHOICE: Final = "choice"
 OWN_WORDS: Final = "answer"
 
@@ -39,8 +43,11 @@ class AnswerOption(msgspec.Struct, frozen=True, kw_only=True):
     answer: Answer
 
 
-def approval_choices(asked: ApprovalAsk) -> tuple[AnswerOption, ...]:
-    """Yes, the rules that are offered for the session and the project, and no."""
+def approval_choices(asked: ApprovalAsk, *, chooses_parts: bool = False) -> tuple[AnswerOption, ...]:
+    """Yes, the rules that are offered for the session and the project, and no.
+
+    With `chooses_parts`, the user can also approve single parts of a change, which a form then asks about.
+    """
     rules = tuple(
         _choice(
             f"{scope}:{number}",
@@ -51,8 +58,10 @@ def approval_choices(asked: ApprovalAsk) -> tuple[AnswerOption, ...]:
         for number, offered in enumerate(asked.verdict.suggestions[:MAX_RULES])
         for scope, where in SCOPES.items()
     )
+    parts = (_choice(PARTS, "Choose parts…", "allow_once", CHOOSES_PARTS),) if chooses_parts else ()
     return (
         _choice(ALLOW, "Allow", "allow_once", Approve()),
+        *parts,
         *rules,
         _choice(REJECT, "Reject", "reject_once", Reject()),
     )
@@ -135,6 +144,38 @@ def form_answer(result: Any) -> Answer | None:
     content = given.content or {}
     words = next((value for name in (OWN_WORDS, CHOICE) if isinstance(value := content.get(name), str) and value), "")
     return Say(text=words) if given.action == "accept" and words.strip() else None
+
+
+def parts_form(asked: ApprovalAsk) -> dict[str, Any]:
+    """The parts of a change as the schema of a form: each can be left out."""
+    view = asked.view
+    assert isinstance(view, DiffView), "only the parts of one file can be chosen"
+    parts = {
+        f"{PARTS}{number}": {
+            "type": "boolean",
+            "title": f"Lines {hunk.new_start} to {hunk.new_start + max(hunk.new_count, 1) - 1}",
+            "description": single_line(visible(_changed_words(hunk)), MAX_PART),
+            "default": True,
+        }
+        for number, hunk in enumerate(view.hunks)
+    }
+    return {"type": "object", "properties": parts}
+
+
+def parts_answer(result: Any, asked: ApprovalAsk) -> Answer:
+    """The parts that the user approved. Whatever is not clearly a yes is a no."""
+    try:
+        given = msgspec.convert(result, FormResult)
+    except msgspec.ValidationError:
+        return Reject()
+    content = given.content or {}
+    hunks = tuple(number for number in range(asked.choosable_hunks) if content.get(f"{PARTS}{number}") is True)
+    return ApproveHunks(hunks=hunks) if given.action == "accept" and hunks else Reject()
+
+
+def _changed_words(hunk: DiffHunk) -> str:
+    signs = {"add": "+", "remove": "-"}
+    return " ".join(f"{signs[line.kind]}{line.text.strip()}" for line in hunk.lines if line.kind in signs)
 
 
 def question_text(asked: QuestionAsk) -> str:

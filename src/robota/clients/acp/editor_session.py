@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.clients.acp.asks import (
+    CHOOSES_PARTS,
     PermissionOption,
     approval_choices,
     call_of_approval,
@@ -14,6 +15,8 @@ from robota.clients.acp.asks import (
     chosen,
     form_answer,
     form_of,
+    parts_answer,
+    parts_form,
     plan_choices,
 )
 from robota.clients.acp.connection import INTERNAL_ERROR, INVALID_PARAMS, AcpConnection, RpcError
@@ -270,7 +273,7 @@ class EditorSession:
         match asked:
             case ApprovalAsk():
                 call = self._call_to_approve(row, asked)
-                choices = approval_choices(asked)
+                choices = approval_choices(asked, chooses_parts=self._asks_forms and asked.choosable_hunks > 1)
             case PlanAsk():
                 call, choices = call_of_plan(row, asked), plan_choices(asked)
             case QuestionAsk() if self._asks_forms:
@@ -285,10 +288,16 @@ class EditorSession:
             case _:
                 return None
         answer = chosen(choices, await self._permission(call, [each.option for each in choices]))
+        if answer is CHOOSES_PARTS:
+            answer = await self._chosen_parts(call, asked)
         if self._view.is_asked_beside(row.ts):
             status = "completed" if isinstance(answer, Approve) else "failed"
             self._show(CallProgress(tool_call_id=call.tool_call_id, status=status))
         return answer
+
+    async def _chosen_parts(self, call: CallProgress, asked: ApprovalAsk) -> Answer:
+        form = {"mode": "form", "message": call.title or "", "requestedSchema": parts_form(asked)}
+        return parts_answer(await self._connection.request("elicitation/create", self._own(form)), asked)
 
     def _call_to_approve(self, row: Message, asked: ApprovalAsk) -> CallProgress:
         task = self._asked_by.get(row.ts, self.state.current_task_id or "")

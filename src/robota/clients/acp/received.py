@@ -34,6 +34,11 @@ class EditorCapabilities(AcpValue, frozen=True, kw_only=True):
     elicitation: ElicitationAccess | None = None
 
     @property
+    def edits_files(self) -> bool:
+        """Whether the editor reads and writes files for the agent."""
+        return self.fs.read_text_file and self.fs.write_text_file
+
+    @property
     def asks_forms(self) -> bool:
         """Whether the editor shows forms."""
         return self.elicitation is not None and self.elicitation.form is not None
@@ -88,6 +93,7 @@ class NewSessionParams(AcpValue, frozen=True, kw_only=True):
 
     cwd: str
     mcp_servers: tuple[EditorServer, ...] = ()
+    additional_directories: tuple[str, ...] = ()
 
 
 class LoadSessionParams(NewSessionParams, frozen=True, kw_only=True):
@@ -146,3 +152,9 @@ class FormResult(AcpValue, frozen=True, kw_only=True):
 
     action: str
     content: dict[str, Any] | None = None
+
+
+class ReadResult(AcpValue, frozen=True, kw_only=True):
+    """The result of `fs/read_text_file`."""
+
+    content: str

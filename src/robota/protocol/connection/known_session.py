@@ -25,6 +25,7 @@ class SessionStart(Value, frozen=True, kw_only=True):
     disallowed_tools: tuple[str, ...] = ()
     max_turns: int | None = None
     max_cost: float | None = None
+    add_dir: tuple[str, ...] = ()  # further directories that the agent may read
     mcp_servers: Mapping[str, Any] = msgspec.field(default_factory=dict)  # as in the settings
 
 

@@ -18,6 +18,7 @@ from robota.workspace.files.atomic_write import (
     remove_stale_drafts,
     replace_file,
 )
+from robota.workspace.files.buffers import UnsavedBuffers
 from robota.workspace.files.confined_paths import (
     DirectoryOpener,
     HeldRoot,
@@ -33,6 +34,7 @@ from robota.workspace.files.confined_paths import (
     resolve_name_beneath,
     system_errors_as_problems,
 )
+from robota.workspace.files.expected_version import check_unchanged, expected_status, status_for_writing
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles, PathTooLong
 from robota.workspace.files.read_tracker import ReadTracker, Stamp, stamp_at, stamp_of
 from robota.workspace.problems import (
@@ -40,7 +42,6 @@ from robota.workspace.problems import (
     FileProblem,
     Ignored,
     NotADirectory,
-    NotPermitted,
     Overtaken,
     changed_just_now,
     hidden_by,
@@ -159,6 +160,8 @@ class LocalFiles:
         `is_secret` matches paths that need approval: a search skips them unless it asks for them alone. `drafts_in` is
         the workspace whose `.robota` directory may hold drafts; the root by default.
         """
+        # Files with changes that are not saved, which are read and written in the place of those on disk.
+        self.buffers = UnsavedBuffers()
         self._may_be_outside = outside or FilesOutside()
         self._held_outside: dict[str, LocalFiles] | None = None
         self._outside: dict[Path, LocalFiles] = {}
@@ -279,6 +282,16 @@ class LocalFiles:
 
     def read(self, path: str, max_bytes: int) -> FileData:
         """The content of a regular file of at most `max_bytes`."""
+        saved = self.read_saved(path, max_bytes)
+        unsaved = self.buffers.get(saved.path)
+        if unsaved is None:
+            return saved
+        if len(unsaved) > max_bytes:
+            raise too_big(path, len(unsaved), max_bytes)
+        return FileData(path=saved.path, data=unsaved, stamp=saved.stamp)
+
+    def read_saved(self, path: str, max_bytes: int) -> FileData:
+        """The content on disk, also of a file with unsaved changes."""
         with self._opened(path) as (real, file, status):
             if status.st_size > max_bytes:
                 raise too_big(path, status.st_size, max_bytes)
@@ -290,7 +303,9 @@ class LocalFiles:
     def read_part(self, path: str, start: int, most: int) -> FileData:
         """At most `most` bytes of a regular file from offset `start`; none after its end."""
         with self._opened(path) as (real, file, status):
-            return FileData(path=real, data=os.pread(file, most, start), stamp=stamp_of(status))
+            unsaved = self.buffers.get(real)
+            data = os.pread(file, most, start) if unsaved is None else unsaved[start : start + most]
+            return FileData(path=real, data=data, stamp=stamp_of(status))
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[tuple[Path, int, os.stat_result]]:
@@ -326,19 +341,25 @@ class LocalFiles:
         location = self._file(path)
         real = location.real
         self._check_not_rules(path, real)
+        if (unsaved := self.buffers.get(real)) is not None:
+            if over is not None and over.data != unsaved:
+                raise changed_just_now(path)
+            self.buffers.write(real, bytes(data))
+            self._read_tracker.note_written(real, data, None)
+            return WriteResult(path=real, created=False)
         with (
             _problems(path),
             self._parent(location, create=True) as parent,
             self._drafts() as drafts,
         ):
             self._tidy_up(real.parent, parent)
-            before = _status_for_writing(path, real.name, parent)
-            _check_unchanged(path, before, over)
+            before = status_for_writing(path, real.name, parent)
+            check_unchanged(path, before, None if over is None else over.stamp)
             if before is None:
                 create_file(parent, real.name, data)
                 stamp = None
             else:
-                look = partial(_expected, path, real.name, parent, over)
+                look = partial(expected_status, path, real.name, parent, None if over is None else over.stamp)
                 stamp = stamp_of(replace_file(parent, real.name, data, look, drafts))
         self._read_tracker.note_written(real, data, stamp)
         self._noted[real] = None
@@ -370,7 +391,8 @@ class LocalFiles:
         name = location.real.name
         self._check_not_rules(path, location.real)
         with _problems(path), self._parent(location) as parent, self._drafts() as drafts:
-            remove_file(parent, name, partial(_expected, path, name, parent, over), drafts)
+            look = partial(expected_status, path, name, parent, over.stamp, is_link=isinstance(over, LinkData))
+            remove_file(parent, name, look, drafts)
         self._read_tracker.forget(location.real)
         self._noted[location.real] = ()
 
@@ -469,31 +491,3 @@ def _problems(path: str) -> Iterator[None]:
             yield
     except Overtaken as error:
         raise changed_just_now(path, error.kept) from error
-
-
-def _expected(path: str, name: str, parent: int, over: FileData | LinkData | None) -> os.stat_result:
-    """The status of the file, if it still is the version that a change was derived from."""
-    if isinstance(over, LinkData):
-        status: os.stat_result | None = os.lstat(name, dir_fd=parent)
-    else:
-        status = _status_for_writing(path, name, parent)
-    _check_unchanged(path, status, over)
-    if status is None:
-        raise Overtaken
-    return status
-
-
-def _check_unchanged(path: str, before: os.stat_result | None, over: FileData | LinkData | None) -> None:
-    if over is not None and (before is None or stamp_of(before) != over.stamp):
-        raise changed_just_now(path)
-
-
-def _status_for_writing(path: str, name: str, parent: int) -> os.stat_result | None:
-    try:
-        status = os.lstat(name, dir_fd=parent)
-    except FileNotFoundError:
-        return None
-    check_regular(path, status.st_mode)
-    if not status.st_mode & 0o222 or not os.access(name, os.W_OK, dir_fd=parent):
-        raise NotPermitted(f"{path!r} is write-protected. It was not changed. Ask the user before changing its mode.")
-    return status
