@@ -12,7 +12,13 @@ import msgspec
 from robota.app.session import OpenSession, open_session
 from robota.commands.command_session import CommandSession
 from robota.commands.session_commands import with_commands
-from robota.commands.sessions.known_sessions import known_running, known_stored, pending_asks, stored_sessions
+from robota.commands.sessions.known_sessions import (
+    known_running,
+    known_stored,
+    pending_asks,
+    stored_session,
+    stored_sessions,
+)
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import user_directory
@@ -207,9 +213,9 @@ class SessionHost:
         return sorted(both, key=lambda each: each.process.since_ms if each.process else 0)
 
     async def _stored(self, session_id: str) -> CataloguedSession | Refused:
-        matching = [each for each in await stored_sessions(self._env, None) if each.id == session_id]
-        if matching:
-            return matching[0]
+        stored = await stored_session(self._env, session_id)
+        if stored is not None:
+            return stored
         return Refused(code="no_session", message=f"There is no session {session_id}. Nothing was started.")
 
 

@@ -94,3 +94,14 @@ def test_without_forms_nobody_is_offered_parts(robota: Robota) -> None:
         editor.answers["session/request_permission"] = selects("reject_once")
         editor.prompt(session, "go")
         assert all("parts" not in each["name"] for each in editor.requests[0]["params"]["options"])
+
+
+def test_a_session_that_nobody_has_prompted_can_be_loaded(robota: Robota) -> None:
+    """Editors create a session, and come back later."""
+    script(robota, {"text": "Hello."})
+    with editing(robota) as editor:
+        session = editor.open(robota.workspace)
+    with editing(robota) as editor:
+        editor.introduce()
+        editor.call("session/load", sessionId=session, cwd=str(robota.workspace), mcpServers=[])
+        assert editor.prompt(session, "hi") == "end_turn" and editor.said() == "Hello."

@@ -4,16 +4,14 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.scripts import call, script
-from tests.clients.acp.editor import CALLS, ROOT, check
+from tests.clients.acp.editor import CALLS, ROOT, check, editing, words
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 
 PACKAGES = ROOT / ".venv/mcp-servers/node_modules"
@@ -81,50 +79,44 @@ def test_acpx_runs_a_session_over_several_prompts(robota: Robota) -> None:
 
 
 def test_acpx_loads_a_session_after_a_crash(robota: Robota) -> None:
-    """It keeps the agent running between prompts; here both are killed."""
-    script(robota, {"text": "First answer."})
-    acpx(robota, "sessions", "new")
-    acpx(robota, "--approve-all", "prompt", "one")
-    killed = [pid for pid in _processes_of(robota) if os.kill(pid, signal.SIGKILL) is None]
-    assert killed
+    """It starts the agent anew for each prompt. The one that is killed has another client: acpx would wait for ever."""
+    script(robota, {"calls": [call("execute_command", command="sleep 600")]}, {"text": "Not."})
+    [created] = acpx(robota, "sessions", "new").stdout.split()
+    unasked = editing(robota, "--permission-mode", "bypassPermissions")
+    with pytest.raises(AssertionError, match="ended"), unasked as editor:
+        editor.introduce()
+        editor.call("session/load", sessionId=created, cwd=str(robota.workspace), mcpServers=[])
+        running = editor.start("session/prompt", sessionId=created, prompt=[words("one")])
+        editor.until("tool_call")
+        editor.process.kill()
+        editor.result(running)
     script(robota, {"text": "Second answer."})
     again = acpx(robota, "--approve-all", "prompt", "two")
     assert "Second answer." in again.stdout, again
-    logs = list(robota.workspace.glob(".robota/sessions/*/log.jsonl"))
-    assert any("one" in log.read_text() and "two" in log.read_text() for log in logs)
-
-
-def _processes_of(robota: Robota) -> list[int]:
-    """The processes that run with the home directory of this test."""
-    home = f"HOME={robota.home}".encode()
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            if home in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
-    return found
+    log = (robota.workspace / f".robota/sessions/{created}/log.jsonl").read_text()
+    assert "one" in log and "two" in log
 
 
 def test_acpx_cancels_a_prompt(robota: Robota) -> None:
-    script(robota, {"calls": [call("execute_command", command="echo begun > begun; sleep 600")]}, {"text": "Not."})
+    script(robota, {"calls": [call("execute_command", command="sleep 600")]}, {"text": "Not."})
     acpx(robota, "sessions", "new")
+    running = acpx_until_it_runs(robota)
+    acpx(robota, "cancel")
+    assert "cancelled" in running.communicate(timeout=60)[0]
+
+
+def acpx_until_it_runs(robota: Robota) -> "subprocess.Popen[str]":
+    """acpx with a prompt, once a call runs."""
     agent = ("--cwd", str(robota.workspace), "--agent", f"{EXECUTABLE} acp")
     env = {**clean_environment(robota.home), "PATH": os.environ["PATH"]}
-    command = ["node", str(PACKAGES / ".bin/acpx"), *agent, "--approve-all", "--format", "json", "prompt", "go"]
-    with subprocess.Popen(command, cwd=robota.workspace, env=env, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        lines = []
-        for line in running.stdout:
-            lines.append(line)
-            if "in_progress" in line:
-                acpx(robota, "cancel")
-                break
-        rest = running.stdout.read()
-        assert running.wait(timeout=120) is not None
-    assert "cancelled" in rest, (lines, rest)
+    command = ["node", str(PACKAGES / ".bin/acpx"), *agent, "--approve-all", "--format", "json", "prompt", "one"]
+    running = subprocess.Popen(command, cwd=robota.workspace, env=env, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    assert any("in_progress" in line for line in running.stdout)
+    return running
 
 
-STEPS = (
+STEPS: tuple[dict[str, Any], ...] = (
     {"text": "I **write**.", "reasoning": "Hm.", "calls": [WRITE]},
     {"calls": [call("read_file", path="a.txt")]},
     {"calls": [call("read_file", path="missing.txt")]},

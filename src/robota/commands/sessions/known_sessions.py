@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -44,14 +44,19 @@ def known_running(running: RunningSession) -> KnownSession:
 
 async def stored_sessions(env: Mapping[str, str], cwd: str | None) -> tuple[CataloguedSession, ...]:
     """The stored sessions with at least one turn, of one directory or all, the newest first."""
+    return await asyncio.to_thread(lambda: tuple(each for each in _stored(env, cwd) if each.summary.turns))
 
-    def read() -> tuple[CataloguedSession, ...]:
-        user = own_directory(env)
-        here = Path(os.path.realpath(cwd or os.sep))
-        places = all_places(here, user) if cwd is None else project_places(here, user)
-        return tuple(each for each in catalogue(places, user, _ignore) if each.summary.turns and not each.is_agent)
 
-    return await asyncio.to_thread(read)
+async def stored_session(env: Mapping[str, str], session_id: str) -> CataloguedSession | None:
+    """The stored session with this id, also one without a turn."""
+    return await asyncio.to_thread(lambda: next((each for each in _stored(env, None) if each.id == session_id), None))
+
+
+def _stored(env: Mapping[str, str], cwd: str | None) -> Iterator[CataloguedSession]:
+    user = own_directory(env)
+    here = Path(os.path.realpath(cwd or os.sep))
+    places = all_places(here, user) if cwd is None else project_places(here, user)
+    return (each for each in catalogue(places, user, _ignore) if not each.is_agent)
 
 
 def known_stored(session: CataloguedSession) -> KnownSession:

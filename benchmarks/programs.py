@@ -1,0 +1,71 @@
+"""How soon programs that drive Robota get their first answer: editors, and programs with Claude's SDKs."""
+
+import json
+import subprocess
+import time
+from collections.abc import Sequence
+from statistics import median
+
+from benchmarks.bench import Bench
+from benchmarks.measurement import Measurement
+
+ROUNDS = 9
+# What a turn needs anyway, imported after what `robota --version` needs.
+TURN_IMPORTS = "import robota.serving.session_host, robota.providers.scripted.provider, robota.engine.task.task"
+CONTROL = ("--output-format", "stream-json", "--verbose", "--include-partial-messages", "--input-format", "stream-json")
+INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+BEGIN = {"type": "control_request", "request_id": "1", "request": {"subtype": "initialize", "hooks": None}}
+PROMPT = {"type": "user", "message": {"role": "user", "content": "hello"}}
+
+
+def programs(bench: Bench) -> list[Measurement]:
+    """The least that can be expected is the start of `robota --version` and the imports of a turn."""
+    acp, control, floor, first, plain = [], [], [], [], []
+    bench.ask("hello")  # the profile and the caches
+    for _ in range(ROUNDS):
+        floor.append(_ended(bench, (bench.python_executable, "-c", f"import robota.cli.start; {TURN_IMPORTS}")))
+        acp.append(_until(bench, ("acp",), [INITIALIZE], "agentCapabilities"))
+        control.append(_until(bench, CONTROL, [BEGIN], "control_response"))
+        first.append(_until(bench, CONTROL, [PROMPT], "text_delta"))
+        plain.append(_until(bench, ("-p", "hello", *CONTROL[:4]), [], "text_delta"))
+    return [
+        _ratio("robota acp: first answer / imports of a turn", acp, floor, 1.2),
+        _ratio("stream-json: initialize / imports of a turn", control, floor, 1.2),
+        _ratio("stream-json: first token / that of -p", first, plain, 1.05),
+    ]
+
+
+def _ended(bench: Bench, command: Sequence[str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, env=bench.env, cwd=bench.workspace, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def _until(bench: Bench, arguments: Sequence[str], lines: Sequence[object], word: str) -> float:
+    """Seconds from the start until a line with this word is read."""
+    began = time.perf_counter()
+    with subprocess.Popen(
+        [bench.robota_executable, *arguments],
+        env=bench.env,
+        cwd=bench.workspace,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for line in lines:
+            process.stdin.write(json.dumps(line) + "\n")
+        process.stdin.flush()
+        found = next(line for line in process.stdout if word in line)
+        took = time.perf_counter() - began
+        assert found
+        process.stdin.close()
+        process.stdout.read()
+    return took
+
+
+def _ratio(name: str, ours: list[float], floor: list[float], target: float) -> Measurement:
+    mine, least = median(ours) * 1000, median(floor) * 1000
+    detail = f"{mine:.0f} ms / {least:.0f} ms, medians of {len(ours)}"
+    return Measurement(name=name, value=mine / least, target=target, unit="x", detail=detail)
