@@ -15,6 +15,7 @@ from benchmarks.knowledge import knowledge
 from benchmarks.measurement import Measurement, table, write_json
 from benchmarks.opening import opening
 from benchmarks.page import page
+from benchmarks.programs import programs
 from benchmarks.proof import proof
 from benchmarks.questions import questions
 from benchmarks.sandbox import sandbox
@@ -50,6 +51,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "proof": proof,
     "windows": windows,
     "page": page,
+    "programs": programs,
 }
 
 
