@@ -16,10 +16,9 @@ ROUNDS = 9
 LIST_IMPORTS = """
 import sys
 from contextlib import suppress
-from robota.cli.main import entry
-sys.argv = ["robota", "-p", "Go."]
+from robota.cli.main import main
 with suppress(SystemExit):
-    entry()
+    main(["-p", "Go."])
 print("modules:", *(name for name in sys.modules if name.isidentifier() or name.startswith("robota")))
 """
 CONTROL = ("--output-format", "stream-json", "--verbose", "--include-partial-messages", "--input-format", "stream-json")
@@ -38,7 +37,7 @@ def programs(bench: Bench) -> list[Measurement]:
     bench.play("hello")
     floor_imports = ", ".join(_imports_of_a_turn(bench))
     for _ in range(ROUNDS):
-        floor.append(_ended(bench, (sys.executable, "-c", f"import {floor_imports}")))
+        floor.append(_ended(bench, (sys.executable, "-c", f"import gc; gc.disable(); import {floor_imports}")))
         acp.append(_until(bench, ("acp",), [INITIALIZE], "agentCapabilities"))
         control.append(_until(bench, CONTROL, [BEGIN], "control_response"))
         first.append(_until(bench, CONTROL, [PROMPT], "text_delta"))
