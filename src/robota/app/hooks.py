@@ -21,7 +21,7 @@ from robota.workspace.files.files import LocalFiles
 if TYPE_CHECKING:
     from robota.extensions.plugins.active import ActivePlugin
     from robota.hooks.definitions import CheckRule, HookSet
-    from robota.hooks.editor_buffers import EditorFiles
+    from robota.protocol.port import EditorFiles
     from robota.workspace.outside_code.outside_code import OutsideCode
 
 

@@ -10,7 +10,7 @@ from robota.config.arguments import Option
 from robota.config.launch_options import LaunchOptions, SessionOption, TaskOption
 from robota.protocol.permission_mode import PermissionMode
 
-OutputFormatName = Literal["text", "json", "stream-json", "messages"]
+OutputFormatName = Literal["text", "json", "stream-json", "messages", "codex"]
 ToolNames = Literal["claude", "robota"]
 OUTPUT_FORMATS: Final = get_args(OutputFormatName)
 PERMISSION_MODES: Final = tuple(mode.value for mode in PermissionMode)
@@ -54,7 +54,11 @@ class CommandLine(LaunchOptions, frozen=True, kw_only=True):
     print: Annotated[bool, OutputOption("run the prompt, print the answer, exit", also=("-p",))] = False
     output_format: Annotated[
         OutputFormatName,
-        OutputOption("text, json (one object), stream-json (one object per line) or messages", "FORMAT"),
+        OutputOption(
+            "text, json (one object), stream-json (one object per line), messages, or codex (the lines of `codex exec "
+            "--json`)",
+            "FORMAT",
+        ),
     ] = "text"
     include_partial_messages: Annotated[bool, OutputOption("also stream incomplete messages")] = False
     tool_names: Annotated[

@@ -2,10 +2,11 @@
 
 import asyncio
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from robota.contracts.hook import BlockCall, CompletedCall, HookContext, Proceed
 from robota.contracts.tool import AnyTool, BadArguments, ToolCall, ToolResult
+from robota.protocol.port import EditorFiles
 from robota.workspace.files.files import LocalFiles
 from robota.workspace.problems import FileProblem
 
@@ -20,18 +21,6 @@ NOT_TAKEN: Final = (
     "The editor has not taken the change of {path}: {problem}. The file has unsaved changes there, so it was not "
     "changed on disk either."
 )
-
-
-class EditorFiles(Protocol):
-    """The files as an editor has them."""
-
-    async def read(self, path: str) -> str | None:
-        """The text of a file in the editor; None if it does not say."""
-        ...
-
-    async def write(self, path: str, text: str) -> str | None:
-        """Replace the text of a file in the editor; returns the problem if it does not take it."""
-        ...
 
 
 class EditorBuffers:

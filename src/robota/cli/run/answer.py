@@ -48,7 +48,7 @@ class SessionAnswer(msgspec.Struct, frozen=True, kw_only=True):
     session: Annotated[str, Positional("SESSION", "session id, id prefix or name")]
     words: Annotated[tuple[str, ...], Positional("yes|no|WORDS", "the answer; after no, the reason")] = ()
     json: Annotated[str | None, Option("the answer as JSON, in the form that `robota state` prints", "JSON")] = None
-    output_format: Annotated[OutputFormatName, Option("text, json, stream-json or messages", "FORMAT")] = "text"
+    output_format: Annotated[OutputFormatName, Option("text, json, stream-json, messages or codex", "FORMAT")] = "text"
     include_partial_messages: Annotated[bool, Option("also stream incomplete messages")] = False
     verbose: Annotated[bool, Option("print everything that happens to stderr")] = False
     model: Annotated[str | None, Option("model to use instead of the session's", "MODEL")] = None

@@ -9,7 +9,7 @@ from robota.clients.terminal.line import Handlers, TextOutput
 from robota.clients.terminal.line_writer import LineWriter
 from robota.protocol.events import Notice, Sandbox
 
-LINES_OF_JSON: Final = (OutputFormat.STREAM_JSON, OutputFormat.MESSAGES)
+LINES_OF_JSON: Final = (OutputFormat.STREAM_JSON, OutputFormat.MESSAGES, OutputFormat.CODEX)
 
 
 class Printer(Protocol):
@@ -69,6 +69,10 @@ def _printer_of_format(options: HeadlessOptions, output: Output, diagnostics: Li
             from robota.clients.headless.messages_format import MessagesPrinter
 
             return MessagesPrinter(output, diagnostics, partials=partials)
+        case OutputFormat.CODEX:
+            from robota.clients.headless.codex_format import CodexPrinter
+
+            return CodexPrinter(output)
         case never:
             assert_never(never)
 

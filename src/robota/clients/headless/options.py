@@ -19,6 +19,7 @@ class OutputFormat(StrEnum):
     JSON = "json"
     STREAM_JSON = "stream-json"
     MESSAGES = "messages"
+    CODEX = "codex"
 
 
 class ShownCall(msgspec.Struct, frozen=True, kw_only=True):

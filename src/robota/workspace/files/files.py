@@ -18,7 +18,6 @@ from robota.workspace.files.atomic_write import (
     remove_stale_drafts,
     replace_file,
 )
-from robota.workspace.files.buffers import UnsavedBuffers
 from robota.workspace.files.confined_paths import (
     DirectoryOpener,
     HeldRoot,
@@ -34,9 +33,17 @@ from robota.workspace.files.confined_paths import (
     resolve_name_beneath,
     system_errors_as_problems,
 )
-from robota.workspace.files.expected_version import check_unchanged, expected_status, status_for_writing
 from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, LEFT_OUT_OF_LISTINGS, IgnoreFiles, PathTooLong
-from robota.workspace.files.read_tracker import ReadTracker, Stamp, stamp_at, stamp_of
+from robota.workspace.files.read_tracker import (
+    ReadTracker,
+    Stamp,
+    UnsavedBuffers,
+    check_unchanged,
+    expected_status,
+    stamp_at,
+    stamp_of,
+    status_for_writing,
+)
 from robota.workspace.problems import (
     FileChanged,
     FileProblem,
