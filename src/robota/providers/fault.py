@@ -60,6 +60,11 @@ class ProviderFault(Exception):
         self.retry_after_s = retry_after_s
         self.most_retries = most_retries
 
+    def add_advice(self, advice: str) -> None:
+        """Say what else the user can do."""
+        self.message = f"{self.message} {advice}"
+        self.args = (self.message,)
+
     @property
     def retryable(self) -> bool:
         """Whether the same request may succeed later."""

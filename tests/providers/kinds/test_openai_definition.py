@@ -8,6 +8,7 @@ import pytest
 
 from robota.config.errors import ConfigError
 from robota.providers.chunks import ModelRequest
+from robota.providers.fault import ProviderFault
 from robota.providers.registry import create
 from tests.fakellm.server import running
 from tests.fakellm.shapes import HELLO
@@ -66,3 +67,11 @@ def test_base_urls_as_people_write_them(tail: str) -> None:
             profile = profile_of("responses", fake.url, base_url=f"{fake.url}/v1{tail}", options={"api": api})
             asyncio.run(reply_then_close(create(profile, {})))
             assert fake.records[0]["path"] == path
+
+
+def test_a_server_without_responses_gets_the_type_that_it_speaks_proposed() -> None:
+    asked = ModelRequest(model="m", system="", turns=(user("x"),), max_output_tokens=9)
+    with running("fault:404", main="all") as fake:
+        profile = profile_of("responses", fake.url, model="m")
+        with pytest.raises(ProviderFault, match=r"HTTP 404.*\.type openai-compatible$"):
+            asyncio.run(reply_then_close(create(profile, {}), asked))

@@ -25,7 +25,7 @@ MEANINGS: Final = {
     PermissionMode.PLAN: "read-only: nothing is changed",
     PermissionMode.DEFAULT: "reads without asking; asks for everything else",
     PermissionMode.ACCEPT_EDITS: "also edits workspace files without asking",
-    PermissionMode.CONFINED: "also runs commands without asking that the sandbox confines and that can be undone",
+    PermissionMode.CONFINED: "also runs commands that the sandbox confines and that can be undone",
     PermissionMode.BYPASS: "never asks; only hard denials apply",
 }
 

@@ -17,6 +17,11 @@ from robota.providers.wire.responses.reply import responses_reply
 
 UNHEARD_OF: Final = ModelFacts(context_window=128_000, images=True)
 REASONING_NAMES: Final = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.*-chat)")
+OWN_HOST: Final = "//api.openai.com"
+ONLY_CHAT: Final = (
+    "If this server speaks only Chat Completions, as many local ones do: robota config set providers.{}.type "
+    "openai-compatible"
+)
 # What Chat Completions at OpenAI requires and compatible servers do not.
 CHAT_DEFAULTS: Final = {"maxTokensField": "max_completion_tokens"}
 
@@ -44,6 +49,7 @@ def create(profile: Profile) -> Provider:
         url=f"{_base(profile)}/responses",
         body=ResponsesBody(_extra(options), lambda model: _reasons(profile, options, model)),
         new_reply=responses_reply,
+        if_unknown="" if OWN_HOST in _base(profile) else ONLY_CHAT.format(profile.name),
     )
 
 

@@ -1,7 +1,8 @@
 """A provider over HTTP, made of a body encoder and a reply parser, with one kept connection."""
 
 import gc
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # A server that only sends pings may take this many times the idle timeout.
 PINGS_FACTOR: Final = 4
+UNKNOWN_ADDRESS: Final = (404, 405, 501)
 MAX_WINDOW: Final = 1_000_000_000  # a larger one is a mistake of the server
 
 
@@ -31,7 +33,10 @@ class BodyEncoder(Protocol):
 
 
 class WireClient:
-    """Sends requests to `url`, which may depend on the model; `new_reply` makes the parser of one reply."""
+    """Sends requests to `url`, which may depend on the model; `new_reply` makes the parser of one reply.
+
+    `if_unknown` is what to do about a server that does not know this address.
+    """
 
     def __init__(
         self,
@@ -41,7 +46,9 @@ class WireClient:
         url: str | Callable[[str], str],
         body: BodyEncoder,
         new_reply: Callable[[], WireReply[Any]],
+        if_unknown: str = "",
     ) -> None:
+        self._if_unknown = if_unknown
         self._headers = {**headers, "content-type": "application/json"}
         self._url = url
         self._body = body
@@ -59,23 +66,24 @@ class WireClient:
         answer = self._http.post_stream(url, self._headers, self._body.encode(request))
         newest, longest_pings_s = monotonic(), PINGS_FACTOR * self._http.idle_s
         try:
-            async for data in answer:
-                chunks = reply.feed(data)
-                if reply.complete:
-                    answer.leave()
-                if chunks:
+            with _advised(self._if_unknown):
+                async for data in answer:
+                    chunks = reply.feed(data)
+                    if reply.complete:
+                        answer.leave()
+                    if chunks:
+                        yield chunks
+                        newest = monotonic()
+                    elif monotonic() - newest > longest_pings_s:
+                        raise _only_pings(longest_pings_s)
+                    if reply.fault is not None:
+                        raise self._http.without_secrets(reply.fault)
+                    if reply.complete:
+                        return
+                if chunks := reply.finish():
                     yield chunks
-                    newest = monotonic()
-                elif monotonic() - newest > longest_pings_s:
-                    raise _only_pings(longest_pings_s)
                 if reply.fault is not None:
                     raise self._http.without_secrets(reply.fault)
-                if reply.complete:
-                    return
-            if chunks := reply.finish():
-                yield chunks
-            if reply.fault is not None:
-                raise self._http.without_secrets(reply.fault)
         finally:
             if not reply.complete:
                 await answer.aclose()
@@ -84,6 +92,17 @@ class WireClient:
         """Close the connection, if there is one."""
         if "_http" in self.__dict__:
             await self._http.close()
+
+
+@contextmanager
+def _advised(if_unknown: str) -> Iterator[None]:
+    """Add this to the fault of a server that does not know the address."""
+    try:
+        yield
+    except ProviderFault as fault:
+        if fault.status in UNKNOWN_ADDRESS and if_unknown:
+            fault.add_advice(if_unknown)
+        raise
 
 
 def _http_for(profile: Profile) -> "Http":
