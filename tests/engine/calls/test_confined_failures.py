@@ -61,3 +61,21 @@ def test_what_a_command_changed_is_told_after_its_end(workspace: Path) -> None:
         assert isinstance(told[0], ToolEnd) and isinstance(told[1], Notice) and "made (new)" in told[1].text
 
     confined(workspace, [run("for i in 1; do touch made; done; echo x > made"), DONE], story)
+
+
+def test_a_server_of_the_command_itself_is_reached_without_the_proxy(workspace: Path) -> None:
+    """As test suites do, which know nothing of a proxy."""
+    serve = """
+import http.server, threading, urllib.request
+with http.server.HTTPServer(("0.0.0.0", 0), http.server.SimpleHTTPRequestHandler) as server:
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name in ("0.0.0.0", "127.0.0.1", "localhost"):
+        print(urllib.request.urlopen(f"http://{name}:{server.server_port}/").status)
+    server.shutdown()
+"""
+
+    async def story(stage: Stage) -> None:
+        await to_the_end(stage)
+        assert tool_results(stage)[0].content.splitlines().count("200") == 3
+
+    confined(workspace, [run(script(workspace, "serve.py", serve)), DONE], story)

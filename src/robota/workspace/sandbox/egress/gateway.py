@@ -24,7 +24,7 @@ from robota.workspace.sandbox.egress.relay import EgressLimits, StreamPair
 
 LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 # Inside, these are the sandbox itself, unless the list contains them: then they are the host machine.
-INSIDE: Final = ("localhost", "127.0.0.1", "::1")
+INSIDE: Final = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 MAX_REFUSALS: Final = 20
 # The kernel passes at most 253 descriptors at once.
 MAX_SERVER_PORTS: Final = 100
@@ -113,7 +113,8 @@ class CommandEgress:
     def around(self, command: Sequence[str]) -> list[str]:
         """The command line of the launcher for this command."""
         script, exit_socket = self.descriptors
-        no_proxy = ",".join(host for host in INSIDE if not self._gateway.allowed.names(host))
+        inside = (*INSIDE, socket.gethostname())
+        no_proxy = ",".join(host for host in inside if not self._gateway.allowed.names(host))
         numbers = self._servers.numbers[:MAX_SERVER_PORTS] if self._servers is not None else ()
         options = (str(script), str(exit_socket), no_proxy, ",".join(map(str, numbers)))
         return [self._interpreter, "-I", "-S", f"/proc/self/fd/{script}", *options, *command]
