@@ -42,6 +42,7 @@ SLOW_TESTS = (
     "hostile/",
     "intents/test_attacker.py",
     "intents/test_killed_sessions.py",
+    "project/test_install_script.py",
     "project/test_packaging.py",
     "project/test_pages_run.py",
     "serving/web/test_browser_",

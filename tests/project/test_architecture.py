@@ -165,7 +165,7 @@ def test_only_tools_and_the_language_of_rules_know_a_tool_by_its_id() -> None:
     }
     words = {"glob", "agent", "switch_mode"}  # which mean other things, too
     assert {path: found - words for path, found in naming.items() if found - words} == {
-        "policy/rules/rule.py": {"execute_command"},
+        "policy/rules/rule.py": {"background_process", "execute_command"},
         "contracts/rest_of_result.py": {"read_command_output"},  # what hooks and the engine cut is read with it, too
     }
 

@@ -41,6 +41,7 @@ def known_kinds() -> list[str]:
         import_module(f"{kinds.__name__}.{module.name}")
     import_module("robota.intents.selection_record")
     import_module("robota.intents.recovery.traced_calls")
+    import_module("robota.serving.doorkeeper")
     return [name for name, shape in registered_kinds().items() if shape.__module__.startswith("robota.")]
 
 

@@ -33,6 +33,7 @@ ROOMS = (
     *(f"workspace/{name}" for name in ("files", "search", "output", "text", "process", "web")),
 )
 MCP = ("connection", "mcp_tool", "resource_tool", "deferred_tools", "remote_tool", "results", "served_tools", "sign_in")
+OPTIONS_OF_PROGRAMS = {"critical_paths", "readonly", "readonly_commands", "written_files"}
 MODULES = (
     *sorted(
         str(each.relative_to(SOURCE))
@@ -50,9 +51,17 @@ MODULES = (
     "engine/context/summary.py",
     "engine/context/retained.py",
     "engine/context/old_outputs.py",
+    "engine/runtime/rights.py",
+    "knowledge/agents/built_in.py",
     "knowledge/prompt_elements.py",
     "knowledge/session_knowledge.py",
+    "policy/decide.py",
     "policy/modes/task_modes.py",
+    *(
+        str(each.relative_to(SOURCE))
+        for each in sorted((SOURCE / "policy/shell").glob("*.py"))
+        if each.stem not in OPTIONS_OF_PROGRAMS
+    ),
 )
 
 

@@ -1,5 +1,6 @@
 """The door of a running session: who gets in, who does not, and what windows on it can do."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -11,6 +12,13 @@ from typing import IO, Any
 
 import pytest
 
+from robota.app.session import open_session
+from robota.config.launch_options import LaunchOptions
+from robota.protocol.commands import NewTask
+from robota.serving.door import open_door
+from robota.serving.switching import launch_again
+from robota.transport.doors import remove_dead_door
+from robota.transport.entering import enter
 from tests.cli.scripts import call, script
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 from tests.harness.terminal import Terminal
@@ -90,6 +98,12 @@ def log_of(robota: Robota, session: str) -> str:
     return (robota.workspace / ".robota/sessions" / session / "log.jsonl").read_text()
 
 
+def answers_in(log: str) -> list[dict[str, Any]]:
+    """The recorded answers to asks."""
+    records = map(json.loads, log.splitlines())
+    return [record["payload"] for record in records if record["kind"] == "answer"]
+
+
 def test_a_running_session_is_listed_answered_and_stopped_from_elsewhere(robota: Robota) -> None:
     script(robota, {"calls": [call("write_to_file", path="a.txt", content="a\n")]}, {"text": "Written."})
     with serving(robota) as session:
@@ -119,7 +133,8 @@ def test_a_running_session_is_listed_answered_and_stopped_from_elsewhere(robota:
         assert stopped.code == 0 and session.process.wait() == 0, stopped
     assert (robota.workspace / "a.txt").read_text() == "a\n"
     assert not door.exists() and json.loads(robota("ps", "--json").stdout) == []
-    assert '"kind":"answeredFrom"' in log_of(robota, session.id) and "robota answer" in log_of(robota, session.id)
+    [answer] = answers_in(log_of(robota, session.id))
+    assert (answer["ts"], answer["by"]["client"]) == (ask["ts"], "robota answer") and answer["by"]["pid"] > 0
 
 
 @pytest.mark.parametrize("how", ["command", "hook"])
@@ -300,3 +315,27 @@ def test_a_window_shows_the_conversation_answers_runs_commands_and_leaves_the_se
             assert window.end() == 0
         assert [each["sessionId"] for each in json.loads(robota("ps", "--json").stdout)] == [session.id]
     assert (robota.workspace / "a.txt").read_text() == "a\n"
+
+
+def test_a_door_of_the_next_process_outlives_that_of_the_one_before(robota: Robota) -> None:
+    """A process whose clients do not read takes a while to end, when another runs the session already."""
+    script(robota, {"text": "Hello."})
+    env = clean_environment(robota.home)
+
+    async def run() -> None:
+        first = open_session(LaunchOptions(cwd=robota.workspace, session_id="chosen"), env)
+        async with open_door(first, env, print) as before:
+            await first.session.submit(NewTask(text="hello"))
+            await first.close()
+            again = open_session(launch_again(LaunchOptions(cwd=robota.workspace), first.log.path.parent), env)
+            async with open_door(again, env, print):
+                assert before is not None
+                await before.close()
+                remove_dead_door(doors(robota), "chosen")
+                session, hello = await enter(doors(robota), "chosen", "test")
+                assert hello.session_id == "chosen"
+                await session.close()
+                await again.close()
+        assert not any(doors(robota).iterdir())
+
+    asyncio.run(run())

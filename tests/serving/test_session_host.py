@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from robota.protocol.asks.answer import Approve
-from robota.protocol.commands import Accepted, AskResponse, NewTask, Refused
+from robota.protocol.commands import Accepted, AskResponse, NewTask, Refused, RunSlashCommand
 from robota.protocol.connection.known_session import SessionStart
 from robota.protocol.connection.message_processor import MessageProcessor
 from robota.protocol.message import Message
 from robota.protocol.port import HostPort, SessionPort, SessionWindow
 from robota.serving.session_host import SessionHost
+from robota.transport.entering import enter, enter_again
 from tests.cli.scripts import call, script
 from tests.harness.cli import Robota, clean_environment
 from tests.serving.test_door import serving
@@ -80,6 +81,39 @@ def test_sessions_of_one_process_know_nothing_of_each_other(robota: Robota, tmp_
     asyncio.run(run())
     for each in (robota, other):
         assert (each.workspace / "here.txt").read_text() == f"{each.workspace.resolve()}\n"
+
+
+def test_a_session_that_another_window_stops_or_changes_leaves_the_other_sessions_of_the_process(
+    robota: Robota, tmp_path: Path
+) -> None:
+    """`robota stop` and `/model` are about one session, whichever process runs it."""
+    script(robota, {"text": "Done."}, {"text": "Again."})
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    async def run() -> None:
+        async with hosting(robota) as host:
+            stopped, changed = [await opened(host, cwd) for cwd in (robota.workspace, elsewhere)]
+            for window in (stopped, changed):
+                await window.session.submit(NewTask(text="go"))
+                await until_ask(window.session, "completion_result")
+            stopping = await asyncio.to_thread(robota, "stop", stopped.hello.session_id)
+            assert stopping.code == 0, stopping
+            assert isinstance(await host.attach(stopped.hello.session_id), Refused)
+            session, _ = await enter(robota.home / ".robota/run", changed.hello.session_id, "test")
+            receipt = await session.submit(RunSlashCommand(line="/model other"))
+            assert isinstance(receipt, Accepted), receipt
+            again = await enter_again(robota.home / ".robota/run", changed.hello.session_id, "test")
+            assert again is not None
+            (running,) = [each for each in await host.sessions() if each.process is not None]
+            assert (running.session_id, running.model) == (changed.hello.session_id, "other")
+            there = await host.attach(changed.hello.session_id)
+            assert not isinstance(there, Refused)
+            await until_ask(there.session, "resume_completed_task")
+            await again[0].close()
+            await session.close()
+
+    asyncio.run(run())
 
 
 def test_a_host_lists_opens_resumes_attaches_and_answers(robota: Robota, tmp_path: Path) -> None:

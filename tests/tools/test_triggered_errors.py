@@ -72,7 +72,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (call("execute_command", command="true", cwd="scr"), "Did you mean 'src'?"),
     (call("execute_command", command="true", cwd="src/calc.py"), "'src/calc.py' is a file."),
     (call("execute_command", command=" "), "nothing was run. Give a command"),
-    (call("execute_command", command="true", timeout=9999), "'timeout' must be a number <= 600"),
+    (call("execute_command", command="true", timeout=9999), "'timeout' must be a number of at most 600"),
     (call("background_process", action="start", command="true", cwd="scr"), "Did you mean 'src'?"),
     (call("background_process", action="forward"), "Nothing was done. Give the port"),
     (call("read_command_output", artifact_id="nope"), "not the id of a stored output. Use one"),

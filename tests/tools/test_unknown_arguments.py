@@ -99,13 +99,19 @@ def test_the_model_learns_which_argument_was_ignored_and_which_was_meant(workspa
     [
         ("read_file", {}, "'path' is missing"),
         ("read_file", {"path": "a", "offset": "x"}, "'offset' must be a whole number, not a text"),
-        ("execute_command", {"command": "ls", "timeout": 700}, "'timeout' must be a number <= 600"),
+        ("execute_command", {"command": "ls", "timeout": 700}, "'timeout' must be a number of at most 600. Correct"),
         (
             "background_process",
             {"action": "fly"},
             "'action' cannot be 'fly'. Choose one of: forward, list, read, send, start, stop. Correct",
         ),
         ("ask_followup_question", {"question": "?", "follow_up": [{}]}, "'text' is missing in 'follow_up[0]'"),
+        (
+            "ask_followup_question",
+            {"question": "?", "follow_up": []},
+            "'follow_up' must be a list with at least 1 entries",
+        ),
+        ("read_file", {"path": "a", "offset": -1}, "'offset' must be a whole number of at least"),
     ],
 )
 def test_what_is_wrong_is_said_in_words(name: str, arguments: dict[str, Any], told: str) -> None:

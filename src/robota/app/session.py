@@ -80,6 +80,7 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     resumed: "ReopenedSession | None" = None
     is_past_shown: bool = False
     closing: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    at_close: ExitStack = msgspec.field(default_factory=ExitStack)  # undone before the log is released
 
     @property
     def is_closing(self) -> bool:
@@ -103,7 +104,13 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
             if not self.log.is_closed:
                 await self._close()
 
+    async def until_closed(self) -> None:
+        """Return when the session is closed, if it is about to be."""
+        async with self.closing:
+            pass
+
     async def _close(self) -> None:
+        self.at_close.close()
         await self.session.close()
         if self.servers is not None:
             await _within_limit(self.servers.close())
@@ -402,7 +409,7 @@ def _tools(
 ) -> SessionTools:
     """The tools. Without a memory of the project or the user, the model is not offered to add to it."""
     project = MemoryDirectories(root=begun.parts.root, kept_in=begun.parts.kept_in)
-    return session_tools(
+    tools = session_tools(
         begun.parts.programs.servers,
         (*intents.tools, *begun.options.launch.additions.tools),
         intents.declaring,
@@ -411,6 +418,8 @@ def _tools(
         has_sandbox=bool(begun.parts.sandbox),
         only=begun.options.launch.only_tools,
     )
+    tools.is_forbidden = begun.parts.policy.forbids
+    return tools
 
 
 def _opened(begun: _NewParts, services: SessionServices) -> OpenSession:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from robota.contracts.tool import AnyTool, ToolRole
 from robota.protocol.events import McpServerState, Notice
 from robota.providers.chunks import ToolSpec
@@ -70,6 +72,7 @@ class SessionTools:
     ) -> None:
         """`names` are the ids of the tools that `load` returns."""
         self._has_sandbox = has_sandbox
+        self.is_forbidden: Callable[[AnyTool], bool] = lambda tool: False  # if so, the model is not told of it
         self.names = names
         self._load = load
         self.servers: Sequence[McpServerState] = () if servers is None else servers.pending
@@ -81,7 +84,7 @@ class SessionTools:
 
     @cached_property
     def specs(self) -> Sequence[ToolSpec]:
-        return _specs(self.all, has_sandbox=self._has_sandbox)
+        return self._described(self.all)
 
     @property
     def is_complete(self) -> bool:
@@ -92,13 +95,25 @@ class SessionTools:
             return ()
         gathered = await self._servers.gather(by_name(self.all), notify)
         described, notices = _tools_to_describe(gathered.tools, context_window)
-        specs = (*self.specs, *_specs(described))
+        specs = (*self.specs, *self._described(described))
         self.all = (*self.all, *gathered.tools, *(tool for tool in described if tool not in gathered.tools))
         self.specs = specs
         self.names = tuple(tool.name for tool in self.all)
         self.servers = gathered.servers
         self._servers = None
         return (*gathered.notices, *notices)
+
+    def _described(self, tools: Sequence[AnyTool]) -> tuple[ToolSpec, ...]:
+        """The tools as the model gets them, without those that are forbidden, nor what others say of missing ones."""
+        # Imported with the first prompt, which needs it, too.
+        from robota.contracts.mentioned_tools import without_lines_about
+
+        usable = [tool for tool in tools if not self.is_forbidden(tool)]
+        lacking = set(BUILT_IN_IDS).difference(tool.name for tool in self.all)
+        return tuple(
+            msgspec.structs.replace(spec, description=without_lines_about(lacking, spec.description))
+            for spec in _specs(usable, has_sandbox=self._has_sandbox)
+        )
 
 
 def _tools_to_describe(tools: Sequence[AnyTool], context_window: int) -> tuple[Sequence[AnyTool], tuple[Notice, ...]]:

@@ -8,9 +8,11 @@ from robota.engine.session.decision import answered
 from robota.engine.session.session import Session
 from robota.protocol.commands import (
     Accepted,
+    AskResponse,
     Command,
     CompletePrompt,
     ListSlashCommands,
+    QueueMessage,
     Receipt,
     Refused,
     RunSlashCommand,
@@ -22,6 +24,7 @@ from robota.protocol.slash_commands import CommandList, CommandSource, SlashComm
 if TYPE_CHECKING:
     from robota.commands.command import SlashCommand
     from robota.commands.registry import CommandRegistry
+    from robota.log.kinds.calls import AnsweredBy
 
 CompletePromptHandler = Callable[[CompletePrompt], Awaitable[PromptCompletion]]
 MCP_PROMPT_PREFIX = "mcp__"
@@ -42,12 +45,13 @@ class CommandSession:
         session: Session,
         load_registry: "Callable[[], CommandRegistry]",
         complete: CompletePromptHandler,
+        speaker: "Callable[[], AnsweredBy]",
         *,
         has_model: bool,
         attended: bool,
         is_of_user: bool,
     ) -> None:
-        """The registry is loaded with the first command.
+        """The registry is loaded with the first command; `speaker` says who gives the answers.
 
         Without a model, commands that need one are refused; where nobody attends, those that change something. If the
         session `is_of_user`, a skill that its prompts name grants what it wants.
@@ -55,6 +59,7 @@ class CommandSession:
         self._session = session
         self._load_registry = load_registry
         self._complete = complete
+        self._speaker = speaker
         self._has_model = has_model
         self._attended = attended
         self._is_of_user = is_of_user
@@ -68,10 +73,13 @@ class CommandSession:
         """All current slash commands."""
         return tuple(command.full_info for command in self._registry.all())
 
-    async def submit(self, command: Command) -> Receipt:
+    async def submit(self, command: Command, speaker: "AnsweredBy | None" = None) -> Receipt:
+        """Answer a command of this client, or of another `speaker`."""
         match command:
             case RunSlashCommand() | ListSlashCommands() | CompletePrompt():
                 return await answered(command, self._receipt(command))
+            case AskResponse() | QueueMessage():  # a queued message may answer a question
+                return await self._session.submit(command, speaker or self._speaker())
             case _:
                 return await self._session.submit(command)
 

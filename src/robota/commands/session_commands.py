@@ -1,5 +1,6 @@
 """Adds the slash commands to a session. Their modules are loaded with the first command."""
 
+import os
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
     from robota.commands.completion.completer import Completer
     from robota.commands.host import CommandHost
     from robota.commands.registry import CommandRegistry
+    from robota.log.kinds.calls import AnsweredBy
 
 
-def with_commands(opened: OpenSession, env: Mapping[str, str], *, attended: bool | None = None) -> CommandSession:
-    """Wrap a session for clients, with all slash commands of the workspace.
+def with_commands(
+    opened: OpenSession, env: Mapping[str, str], client: str = "robota", *, attended: bool | None = None
+) -> CommandSession:
+    """Wrap a session for a client of this process, with all slash commands of the workspace.
 
     `attended` says whether somebody wants what commands change, if that is not known from the launch options.
     """
@@ -39,6 +43,12 @@ def with_commands(opened: OpenSession, env: Mapping[str, str], *, attended: bool
     def completer() -> "Completer":
         return _completer(registry(), opened, host())
 
+    @cache
+    def speaker() -> "AnsweredBy":
+        from robota.commands.speaking import speaker_of
+
+        return speaker_of(os.getpid(), client)
+
     async def complete(request: CompletePrompt) -> PromptCompletion:
         return await completer().complete(request.text, request.caret, request.limit)
 
@@ -46,6 +56,7 @@ def with_commands(opened: OpenSession, env: Mapping[str, str], *, attended: bool
         opened.session,
         registry,
         complete,
+        speaker,
         has_model=opened.options.model != NO_MODEL.model,
         attended=opened.options.launch.attended if attended is None else attended,
         is_of_user=opened.options.launch.prompt_author is PromptAuthor.USER,

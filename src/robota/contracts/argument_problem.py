@@ -17,6 +17,10 @@ TYPES: Final = {
 MISSING: Final = re.compile(r"Object missing required field `(.+)`")
 EXPECTED: Final = re.compile(r"Expected `([^`]+)`(.*?)(?:, got `([^`]+)`)?", re.DOTALL)
 CHOICE: Final = re.compile(r"Invalid enum value (.+)", re.DOTALL)
+UNKNOWN: Final = re.compile(r"Object contains unknown field `(.+)`")
+BOUND: Final = re.compile(r"( of length)? (>=|<=) (\S+)")
+BOUNDS: Final = {">=": "at least", "<=": "at most"}
+PARTS: Final = {"str": " characters", "array": " entries", "object": " entries"}
 
 
 def problem_in_words(error: str, params: type[msgspec.Struct]) -> str:
@@ -30,8 +34,20 @@ def problem_in_words(error: str, params: type[msgspec.Struct]) -> str:
         return f"{where} cannot be {match[1]}{_choices(params, name)}"
     if match := EXPECTED.fullmatch(text):
         got = f", not {_type(match[3])}" if match[3] else ""
-        return f"{where} must be {_type(match[1])}{match[2]}{got}"
+        return f"{where} must be {_type(match[1])}{_bound(match[1], match[2])}{got}"
+    if match := UNKNOWN.fullmatch(text):
+        return f"there is no parameter {match[1]!r}" + (f" in {where}" if name else "")
     return error
+
+
+def _bound(kind: str, written: str) -> str:
+    """The bound of a value, such as ` of length >= 1`."""
+    match = BOUND.fullmatch(written)
+    if match is None:
+        return written
+    of_length, sign, number = match.groups()
+    bound = f"{BOUNDS[sign]} {number.removesuffix('.0')}"
+    return f" with {bound}{PARTS.get(kind, '')}" if of_length else f" of {bound}"
 
 
 def _choices(params: type[msgspec.Struct], name: str) -> str:

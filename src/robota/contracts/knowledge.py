@@ -22,7 +22,11 @@ CallTool = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
 
 
 class PromptNotSent(Exception):
-    """A prompt cannot be expanded. The text says why, for the user."""
+    """A prompt cannot be expanded. The text says why, for the user; `for_model` says it without advice for them."""
+
+    def __init__(self, text: str, *, for_model: str = "") -> None:
+        super().__init__(text)
+        self.for_model = for_model or text
 
 
 class PromptHalted(PromptNotSent):

@@ -51,6 +51,7 @@ class ToolRole(StrEnum):
     OUTPUT_READER = "output_reader"  # reads a stored artifact, by its argument `artifact_id`
     SHELL = "shell"  # runs its argument `command`
     PLANNER = "planner"  # presents its argument `plan` to the user, so it is offered only in attended sessions
+    MODE_CHANGER = "mode_changer"  # asks the user for another mode, so it is offered only where that can be allowed
     AGENTS = "agents"  # starts or steers agents, so it is offered only where more can be started
 
 

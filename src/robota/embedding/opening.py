@@ -47,7 +47,7 @@ async def open_session(
         for notice in opened.notices:
             _log(notice)
         await opened.resume()
-        async with _followed(with_commands(opened, variables), on_ask) as session:
+        async with _followed(with_commands(opened, variables, CLIENT), on_ask) as session:
             yield session
     finally:
         await opened.close()

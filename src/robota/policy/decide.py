@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from robota.contracts.tool import Effect
+from robota.contracts.tool import AnyTool, Effect
 from robota.contracts.verdict import Decision, Subject, Verdict
 from robota.policy.protected.path_resolver import (
     KeptFiles,
@@ -16,7 +16,7 @@ from robota.policy.protected.path_resolver import (
     protected_dot_pattern,
     protected_pattern,
 )
-from robota.policy.rules.rule import READ, possibly_matches, surely_matches
+from robota.policy.rules.rule import READ, names_tool, possibly_matches, surely_matches
 from robota.policy.rules.sources import RuleSet, rules_granted
 from robota.policy.stages import (
     ASKED_EVERY_TIME,
@@ -77,6 +77,12 @@ class SessionPolicy(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a deny rule forbids reading this file, with any tool."""
         patterns = (rule.paths for rule in self.rules.deny if rule.tool == READ)
         return any(pattern and self.resolver.matches(path, pattern, broadly=True) for pattern in patterns)
+
+    def forbids(self, tool: AnyTool) -> bool:
+        """Whether a deny rule forbids every call of a tool."""
+        return any(
+            rule.spec is None and names_tool(rule, tool.name, tool.label, tool.effects) for rule in self.rules.deny
+        )
 
     def judge(
         self,

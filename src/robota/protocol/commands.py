@@ -220,11 +220,12 @@ class UnknownCommand(ClientCommand, frozen=True, kw_only=True, tag="unknown"):
 TaskCommand = NewTask | ClearTask | CancelTask | SwitchMode | SetPermissionMode | RetryNow
 InputCommand = AskResponse | QueueMessage | EditQueuedMessage | RemoveQueuedMessage | TerminalOperation
 ContextCommand = CondenseContext | ContextRequest | CondensePreviewRequest | RestoreContext | PinTurn
+EngineCommand = TaskCommand | InputCommand | ContextCommand
 RewindRequest = RewindTo | UndoRewind | RedoRewind
 RewindCommand = ListRewindPoints | ShowRewindDiff | RewindRequest
 SlashCommand = RunSlashCommand | ListSlashCommands | CompletePrompt
 
-KnownCommand = TaskCommand | InputCommand | ContextCommand | RewindCommand | SlashCommand | OlderRowsRequest
+KnownCommand = EngineCommand | RewindCommand | SlashCommand | OlderRowsRequest
 Command = KnownCommand | UnknownCommand
 
 

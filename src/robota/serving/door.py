@@ -19,7 +19,6 @@ from robota.transport.doors import (
     SUFFIX,
     announce_successor,
     forget_successor,
-    remove_door,
     short_path,
 )
 
@@ -45,13 +44,12 @@ async def open_door(
         yield door
     finally:
         await door.close()
-        remove_door(directory, opened.options.session_id)
 
 
 def _listening(directory: Path, session_id: str) -> socket.socket:
     make_private_directory(directory)
     name = session_id + SUFFIX
-    with short_path(directory, name) as path:
+    with short_path(directory, name, alone=True) as path:
         # Only one process can have the log of the session open, so an existing socket was left by a process that has
         # ended.
         with suppress(FileNotFoundError):
@@ -80,8 +78,11 @@ class Door:
         self._since_ms = wall_clock_ms()
         self._keeper: Doorkeeper | None = None
         self._closing: asyncio.Task[None] | None = None
+        self._is_over = asyncio.Event()
         # As which a window wants this session to be opened again.
         self.wanted: SessionWanted | None = None
+        # Another process may open the session as soon as it is closed, and makes a door of the same name.
+        opened.at_close.callback(self._withdraw)
         asyncio.get_running_loop().add_reader(listening, self._accept, listening)
 
     @property
@@ -102,15 +103,35 @@ class Door:
         """Close the session, which ends all its clients; whoever holds it opens it again as a window wants it."""
         self.wanted = wanted
         self.announce_successor()
-        self._closing = asyncio.create_task(self._opened.close())
+        self.close_session()
+
+    def close_session(self) -> None:
+        """Close the session because a window wants that. It can be resumed."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._opened.close())
+            self._closing.add_done_callback(lambda closing: self._is_over.set())
+
+    async def is_closed_by_window(self) -> bool:
+        """Return when the session is closed: whether a window did that. `wanted` says whether to open it again."""
+        await self._is_over.wait()
+        return self._closing is not None
 
     async def close(self) -> None:
         """Accept no more clients, and end all connections."""
+        self._withdraw()
+        self._is_over.set()
+        if self._keeper is not None:
+            await self._keeper.close()
+
+    def _withdraw(self) -> None:
+        """Remove the door while no other process can have made one of the same name."""
         for listening in self._listening:
             asyncio.get_running_loop().remove_reader(listening)
             listening.close()
-        if self._keeper is not None:
-            await self._keeper.close()
+        if self._listening:
+            self._listening.clear()
+            with suppress(OSError):
+                (user_directory(self._env) / DIRECTORY / (self._opened.options.session_id + SUFFIX)).unlink()
 
     def _accept(self, listening: socket.socket) -> None:
         try:
@@ -120,5 +141,5 @@ class Door:
         if self._keeper is None:
             from robota.serving.doorkeeper import Doorkeeper
 
-            self._keeper = Doorkeeper(self._opened, self._env, self._since_ms, self.open_again)
+            self._keeper = Doorkeeper(self._opened, self._env, self._since_ms, self)
         self._keeper.look_after(connection)

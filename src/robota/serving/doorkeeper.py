@@ -6,19 +6,19 @@ import select
 import socket
 import struct
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
 from robota.app.session import OpenSession
 from robota.commands.session_commands import with_commands
+from robota.commands.speaking import SpokenFor, speaker_of
 from robota.log.errors import LogError
+from robota.log.kinds.calls import AnsweredBy
 from robota.log.record import Payload, record_kind
 from robota.protocol.codec import encode
-from robota.protocol.commands import Accepted, AskResponse
 from robota.protocol.connection.lines import LineProblem
 from robota.protocol.slash_commands import SessionWanted
 from robota.serving.door_port import DoorPort
@@ -43,21 +43,8 @@ CHUNK_BYTES: Final = 64 * 1024
 class Peer(msgspec.Struct, frozen=True, kw_only=True):
     """A process that has connected."""
 
-    pid: int
     uid: int
-    program: str
-    terminal: str
-
-
-@record_kind("answeredFrom")
-class AnsweredFromRecord(Payload, frozen=True, kw_only=True):
-    """An ask was answered by a client in another process."""
-
-    ts: int
-    client: str
-    pid: int
-    program: str
-    terminal: str
+    speaker: AnsweredBy
 
 
 @record_kind("clientRefused")
@@ -70,6 +57,14 @@ class ClientRefusedRecord(Payload, frozen=True, kw_only=True):
     reason: str
 
 
+class LeadsIn(Protocol):
+    """The door that clients have come through."""
+
+    def open_again(self, wanted: SessionWanted) -> None: ...
+
+    def close_session(self) -> None: ...
+
+
 class Doorkeeper:
     """Examines each client, and serves or refuses it."""
 
@@ -78,10 +73,11 @@ class Doorkeeper:
         opened: OpenSession,
         env: Mapping[str, str],
         since_ms: int,
-        open_again: Callable[[SessionWanted], None],
+        door: LeadsIn,
     ) -> None:
         self._opened = opened
-        self._port = DoorPort(with_commands(opened, env), opened.options.session_id, open_again)
+        self._door = door
+        self._session = with_commands(opened, env, "")
         self._hello = greeting_of(opened, since_ms)
         self._serving: set[asyncio.Task[None]] = set()
         self._refused = 0
@@ -110,12 +106,13 @@ class Doorkeeper:
 
     def _refuse(self, connection: socket.socket, peer: Peer, reason: str) -> None:
         """Send the reason and close the connection at once: a refused client must not cost anything."""
+        who = peer.speaker
         self._refused += 1
         if self._refused <= MAX_LOGGED:
-            record = ClientRefusedRecord(pid=peer.pid, uid=peer.uid, program=peer.program, reason=reason)
+            record = ClientRefusedRecord(pid=who.pid, uid=peer.uid, program=who.program, reason=reason)
             with suppress(LogError):
                 self._opened.log.append(record)
-        message = f"Process {peer.pid} ({peer.program}) may not reach this session: {reason}. Nothing was changed."
+        message = f"Process {who.pid} ({who.program}) may not reach this session: {reason}. Nothing was changed."
         with connection, suppress(OSError):
             connection.setblocking(False)
             connection.send(encode(LineProblem(code="not_let_in", message=message)) + b"\n")
@@ -134,22 +131,16 @@ class Doorkeeper:
             writer.close()
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter, peer: Peer) -> None:
-        def log_answer(response: AskResponse, receipt: Accepted) -> None:
-            is_ts = receipt.id is not None and receipt.id.isdecimal()
-            record = AnsweredFromRecord(
-                ts=int(receipt.id or 0) if is_ts else response.ts or 0,
-                client=client.client,
-                pid=peer.pid,
-                program=peer.program,
-                terminal=peer.terminal,
-            )
-            with suppress(LogError):
-                self._opened.log.append(record)
+        def speaker() -> AnsweredBy:
+            return msgspec.structs.replace(peer.speaker, client=client.client)
 
-        client = ServedStream(self._port, reader, writer, hello=self._hello, on_answered=log_answer)
+        spoken_for = SpokenFor(self._session, speaker)
+        port = DoorPort(spoken_for, self._opened.options.session_id, self._door.open_again)
+        client = ServedStream(port, reader, writer, hello=self._hello, on_stop=self._door.close_session)
         try:
             await client.run()
             await client.until_answered()  # what was sent counts, although the client does not wait for it
+            await self._opened.until_closed()  # a client that waits for the end may open the session again at once
             await client.close()
         except asyncio.CancelledError:
             await client.finish()
@@ -160,22 +151,17 @@ def _peer_of(connection: socket.socket) -> Peer:
     """The process that connected, as recorded by the kernel at that time."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
     pid, uid, _ = CREDENTIALS.unpack(credentials)
-    process = Path("/proc") / str(pid)
-    program = terminal = ""
-    with suppress(OSError):
-        program = (process / "comm").read_text(errors="replace").strip()
-        terminal = str((process / "fd/0").readlink())
-    return Peer(pid=pid, uid=uid, program=program, terminal=terminal if terminal.startswith("/dev/") else "")
+    return Peer(uid=uid, speaker=speaker_of(pid, ""))
 
 
 def _reason_against(connection: socket.socket, peer: Peer) -> str | None:
     """Why the process is refused; None if it is admitted."""
     if peer.uid != os.geteuid():
         return OTHER_USER
-    if peer.pid <= 0:
+    if peer.speaker.pid <= 0:
         return UNKNOWN
     try:
-        if is_of_agent(peer.pid):
+        if is_of_agent(peer.speaker.pid):
             return BY_AGENT
     except OSError:
         return UNKNOWN

@@ -33,6 +33,7 @@ from robota.protocol.connection.lines import ServerHello
 from robota.protocol.port import EditorFiles, SessionWindow
 from robota.protocol.slash_commands import SessionWanted
 from robota.protocol.state import detect_agent_state
+from robota.serving.door import Door
 from robota.serving.greeting import greeting_of
 from robota.serving.held_session import held
 from robota.serving.resuming import CopyOfSession, copy_of_session
@@ -71,8 +72,8 @@ class RemoteWindow(msgspec.Struct, frozen=True, kw_only=True):
 class SessionHost:
     """A `HostPort`. Sessions share no global state.
 
-    `launch` has the options that they have in common; `tell` gets the notices of all of them. `close_all` must be
-    called.
+    `launch` has the options that they have in common; `tell` gets the notices of all of them; answers are recorded as
+    those of `client`. `close_all` must be called.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class SessionHost:
         env: Mapping[str, str] | None = None,
         tell: Callable[[str], None] = lambda notice: None,
         launch: LaunchOptions | None = None,
+        client: str = CLIENT,
     ) -> None:
         self._env = os.environ if env is None else env
         self._tell = tell
@@ -87,6 +89,8 @@ class SessionHost:
         self._doors = user_directory(self._env) / DIRECTORY
         self._held: dict[str, HeldWindow] = {}
         self._opening = asyncio.Lock()
+        self._client = client
+        self._following: set[asyncio.Task[None]] = set()
 
     async def sessions(self, cwd: str | None = None) -> tuple[KnownSession, ...]:
         running = await self._running()
@@ -167,7 +171,7 @@ class SessionHost:
         if session_id in self._held:
             return self._held[session_id]
         try:
-            session, hello = await enter(self._doors, session_id, CLIENT)
+            session, hello = await enter(self._doors, session_id, self._client)
         except NotConnected as problem:
             return Refused(code="not_connected", message=f"{problem} Nothing was changed.")
         return RemoteWindow(hello=hello, session=session)
@@ -195,15 +199,25 @@ class SessionHost:
     async def _keep(self, opened: OpenSession) -> HeldWindow:
         """Keep a session running. Raises `LogError`."""
         closing = AsyncExitStack()
-        await closing.enter_async_context(held(opened, self._env, self._tell))
+        door = await closing.enter_async_context(held(opened, self._env, self._tell))
         window = HeldWindow(
             opened=opened,
             hello=greeting_of(opened, wall_clock_ms()),
-            session=with_commands(opened, self._env),
+            session=with_commands(opened, self._env, self._client),
             closing=closing,
         )
         self._held[opened.options.session_id] = window
+        if door is not None:
+            following = asyncio.create_task(self._follow(window, door))
+            self._following.add(following)
+            following.add_done_callback(self._following.discard)
         return window
+
+    async def _follow(self, window: HeldWindow, door: Door) -> None:
+        """When a window has closed the session, close it here, too, or open it again as the window wants it."""
+        session_id = window.opened.options.session_id
+        if await door.is_closed_by_window() and self._held.get(session_id) is window:
+            await (self.close(session_id) if door.wanted is None else self.reopen(session_id, door.wanted))
 
     async def _running(self) -> list[KnownSession]:
         """The running sessions, oldest first."""

@@ -1,21 +1,27 @@
 """Serve one session to the program that started this process, over standard input and output."""
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from robota.app.session import OpenSession
 from robota.clients.terminal.signals import signals_to
 from robota.commands.session_commands import with_commands
+from robota.commands.speaking import SpokenFor, speaker_of
 from robota.log.chain.writer import wall_clock_ms
+from robota.log.kinds.calls import AnsweredBy
 from robota.protocol.connection.lines import EventForm
 from robota.protocol.connection.message_processor import MessageProcessor
 from robota.protocol.state import AgentState
 from robota.serving.greeting import greeting_of
 from robota.serving.standard_streams import standard_streams
 from robota.transport.served_stream import ConnectionEnd, ServedStream
+
+CLIENT: Final = "robota serve"
 
 
 class AtEnd(StrEnum):
@@ -36,7 +42,12 @@ async def serve_stdio(
     opened: OpenSession, env: Mapping[str, str], options: StdioOptions, on_leaving: Callable[[], None] = lambda: None
 ) -> None:
     """Serve the session until the client leaves, then call `on_leaving`, close it and send the remaining events."""
-    port = with_commands(opened, env)
+    parent = speaker_of(os.getppid(), CLIENT)  # it has the other end of the streams
+
+    def speaker() -> AnsweredBy:
+        return msgspec.structs.replace(parent, client=client.client or CLIENT)
+
+    port = SpokenFor(with_commands(opened, env, CLIENT), speaker)
     reader, writer = await standard_streams()
     client = ServedStream(port, reader, writer, hello=greeting_of(opened, wall_clock_ms()), form=options.form)
     stopped = asyncio.Event()

@@ -1,6 +1,8 @@
 """The sockets of running sessions, called doors. All are in one private directory."""
 
+import fcntl
 import os
+import socket
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,16 +15,18 @@ SUCCESSOR: Final = ".next"
 
 
 @contextmanager
-def short_path(directory: Path, name: str) -> Iterator[str]:
+def short_path(directory: Path, name: str, *, alone: bool = False) -> Iterator[str]:
     """A path to the socket that is short enough for the kernel, however long the path of the directory is.
 
-    Raises `OSError`, also if the directory is not private.
+    Only one process at a time is `alone` in a directory. Raises `OSError`, also if the directory is not private.
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
         if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
             raise PermissionError(1, "other users can access it", str(directory))
+        if alone:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield f"/proc/self/fd/{descriptor}/{name}"
     finally:
         os.close(descriptor)
@@ -36,9 +40,18 @@ def door_ids(directory: Path) -> list[str]:
         return []
 
 
-def remove_door(directory: Path, session_id: str) -> None:
-    """Remove the door of a session."""
-    (directory / (session_id + SUFFIX)).unlink(missing_ok=True)
+def remove_dead_door(directory: Path, session_id: str) -> None:
+    """Remove a door at which nobody listens, unless another process opens it again just now."""
+    with (
+        suppress(OSError),
+        short_path(directory, session_id + SUFFIX, alone=True) as path,
+        socket.socket(socket.AF_UNIX) as knocking,
+    ):
+        knocking.setblocking(False)
+        try:
+            knocking.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)  # noqa: PTH108 - not the path of a file, but a way to it
 
 
 def announce_successor(directory: Path, session_id: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from robota.protocol.connection.lines import EventForm, ServerHello
-from robota.transport.doors import SUFFIX, forget_successor, has_successor, remove_door, short_path
+from robota.transport.doors import SUFFIX, forget_successor, has_successor, remove_dead_door, short_path
 from robota.transport.remote_session import NotConnected, RemoteSession
 
 # The session answers at once, unless its process hangs.
@@ -23,7 +23,7 @@ async def enter(
         with short_path(directory, session_id + SUFFIX) as path:
             reader, writer = await asyncio.open_unix_connection(path)
     except ConnectionRefusedError as error:
-        remove_door(directory, session_id)
+        remove_dead_door(directory, session_id)
         raise NotConnected(f"The session {session_id} is not running.") from error
     except OSError as error:
         raise NotConnected(f"The session {session_id} cannot be reached: {error.strerror}.") from error

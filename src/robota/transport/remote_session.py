@@ -11,8 +11,16 @@ from typing import Any, Final
 import msgspec
 
 from robota.protocol.codec import ProtocolError, decode_event, encode
-from robota.protocol.commands import Command, Receipt, Refused
-from robota.protocol.connection.lines import PROTOCOL, ClientHello, EventForm, LineProblem, ServerHello, line_in
+from robota.protocol.commands import Receipt, Refused
+from robota.protocol.connection.lines import (
+    PROTOCOL,
+    ClientHello,
+    EventForm,
+    LineProblem,
+    Request,
+    ServerHello,
+    line_in,
+)
 from robota.protocol.events import Event
 from robota.transport.lines import read_lines
 
@@ -63,8 +71,8 @@ class RemoteSession:
         self._reading = asyncio.create_task(self._read())
         return greeting
 
-    async def submit(self, command: Command) -> Receipt:
-        """Submit a command. If the connection is lost, the receipt says so."""
+    async def submit(self, command: Request) -> Receipt:
+        """Submit a command, or another request of the connection. If the connection is lost, the receipt says so."""
         if self._is_over:
             return msgspec.structs.replace(LOST, request_id=command.request_id)
         own_id = f"r{next(self._numbers)}"

@@ -20,6 +20,7 @@ from robota.protocol.connection.lines import (
     SendMessage,
     ServerHello,
     Shutdown,
+    StopSession,
     WebviewDidLaunch,
     request_in,
 )
@@ -38,8 +39,6 @@ LAST_LINES_S: Final = 10.0
 # The code with which an answer is refused if nothing is asked.
 NOTHING_ASKED: Final = "stale_ask"
 
-OnAnswered = Callable[[AskResponse, Accepted], None]
-
 
 class ConnectionEnd(Enum):
     """Why a connection ended."""
@@ -54,7 +53,7 @@ class ServedStream:
     """One client of a session, connected over a stream.
 
     The first line of the client determines the form of events; with `form`, they are sent without waiting for it.
-    `on_answered` is called for each accepted answer.
+    `on_stop` closes the session for all clients; without it, the client is the only one, and its connection ends.
     """
 
     def __init__(
@@ -65,14 +64,14 @@ class ServedStream:
         *,
         hello: ServerHello,
         form: EventForm | None = None,
-        on_answered: OnAnswered = lambda response, receipt: None,
+        on_stop: Callable[[], None] | None = None,
     ) -> None:
         self._port = port
         self._reader = reader
         self._writer = writer
         self._hello = hello
         self._form = form
-        self._on_answered = on_answered
+        self._on_stop = on_stop
         self._events: asyncio.Task[None] | None = None
         self._requests: set[asyncio.Task[None]] = set()
         self._free = asyncio.Semaphore(MAX_REQUESTS)
@@ -136,6 +135,11 @@ class ServedStream:
             case Shutdown():
                 self._acknowledge(request.request_id)
                 return ConnectionEnd.SHUTDOWN
+            case StopSession():
+                self._acknowledge(request.request_id)
+                if self._on_stop is None:
+                    return ConnectionEnd.SHUTDOWN
+                self._on_stop()
             case _:
                 await self._carry_out(request)
         await self._drain()
@@ -171,18 +175,12 @@ class ServedStream:
 
     async def _receipt(self, request: Command | SendMessage) -> Receipt:
         if not isinstance(request, SendMessage):
-            return await self._submit(request)
+            return await self._port.submit(request)
         say = Say(text=request.text, images=request.images)
-        receipt = await self._submit(AskResponse(answer=say, request_id=request.request_id))
+        receipt = await self._port.submit(AskResponse(answer=say, request_id=request.request_id))
         if isinstance(receipt, Refused) and receipt.code == NOTHING_ASKED:
             queued = QueueMessage(text=request.text, images=request.images, request_id=request.request_id)
-            return await self._submit(queued)
-        return receipt
-
-    async def _submit(self, command: Command) -> Receipt:
-        receipt = await self._port.submit(command)
-        if isinstance(command, AskResponse) and isinstance(receipt, Accepted):
-            self._on_answered(command, receipt)
+            return await self._port.submit(queued)
         return receipt
 
     def _acknowledge(self, request_id: str | None) -> None:

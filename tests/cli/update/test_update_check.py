@@ -81,8 +81,6 @@ def test_the_newest_says_so(robota: Robota) -> None:
 def test_a_failure_is_said_only_when_asked_for_and_shows_no_password(robota: Robota) -> None:
     done = robota("--check-update", env={"PIP_INDEX_URL": "http://me:pw-7@127.0.0.1:9/simple"})
     assert done.code == 1 and "Could not check" in done.stderr and "pw-7" not in done.stderr
-    done = robota("--check-update")
-    assert done.code == 1 and "updateCheck.index" in done.stderr
     script(robota, {"text": "ok"})
     with Terminal(robota, "hello", env={"PIP_INDEX_URL": "http://127.0.0.1:9/simple"}) as terminal:
         assert terminal.hang_up() == 0
@@ -214,3 +212,45 @@ def test_the_command_that_updates_depends_on_how_it_was_installed(
         (environment / "pyvenv.cfg").write_text(f"{made_by}\n")
     monkeypatch.setattr(sys, "path", [])  # an installation from an index, which has no source directory
     assert update_command(environment, "/a b/python") == command
+
+
+@pytest.mark.parametrize(
+    ("prefix", "made_by", "command"),
+    [
+        ("pipx/venvs/robota", "pyvenv.cfg", "pipx install --force '/src/my robota'"),
+        ("uv/tools/robota", "pyvenv.cfg", "uv tool install --reinstall '/src/my robota'"),
+        ("share/robota/1", "made-by-scripts-install", "'/src/my robota'/scripts/install"),
+        ("project/.venv", "pyvenv.cfg", "/p/python -m pip install --upgrade '/src/my robota'"),
+    ],
+)
+def test_what_was_installed_from_a_clone_is_updated_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, made_by: str, command: str
+) -> None:
+    """And never from an index, where the name may belong to somebody else."""
+    environment = tmp_path / prefix
+    environment.mkdir(parents=True)
+    (environment / made_by).touch()
+    _installed_from(tmp_path, monkeypatch, {"url": "file:///src/my%20robota", "dir_info": {}})
+    assert update_command(environment, "/p/python") == f"git -C '/src/my robota' pull && {command}"
+
+
+def test_what_was_installed_from_a_repository_is_updated_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin = {"url": "https://git.example.com/robota", "vcs_info": {"vcs": "git", "commit_id": "0" * 40}}
+    _installed_from(tmp_path, monkeypatch, origin)
+    expected = "/p/python -m pip install --upgrade git+https://git.example.com/robota"
+    assert update_command(tmp_path, "/p/python") == expected
+
+
+def _installed_from(place: Path, monkeypatch: pytest.MonkeyPatch, origin: dict[str, Any]) -> None:
+    metadata = place / "lib" / "robota-0.1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: robota\nVersion: 0.1.0\n")
+    (metadata / "direct_url.json").write_text(json.dumps(origin))
+    monkeypatch.setattr(sys, "path", [str(place / "lib")])
+
+
+def test_a_copy_from_a_clone_says_how_to_update_where_no_index_is_known(robota: Robota) -> None:
+    done = robota("update", env={"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": "", "UV_DEFAULT_INDEX": ""})
+    assert done.code == 0 and f"git -C {Path(__file__).parents[3]} pull" in done.stdout

@@ -175,7 +175,9 @@ def test_hunks_of_a_file_that_was_changed_meanwhile_are_not_written(workspace: P
         await stage.answer("objectResponse", '{"hunks": [1]}')
         await stage.until_ask("completion_result")
         assert (workspace / "a.txt").read_text() == meanwhile
-        assert "changed" in tool_results(stage)[-1].content
+        said = tool_results(stage)[-1].content
+        assert "The user approved 1 of 2 hunks; the others are left out." in said
+        assert "changed by another program" in said
 
     write = call("write_to_file", path="a.txt", content="\n".join(after))
     play(workspace, [{"calls": [call("read_file", path="a.txt")]}, {"calls": [write]}, DONE], story)
@@ -368,3 +370,18 @@ def test_a_subtask_in_a_mode_there_is_not_is_an_error(workspace: Path) -> None:
 
     turns = [{"calls": [call("new_task", mode="wizard", message="x")]}, DONE]
     play(workspace, turns, story, permission_mode="bypassPermissions")
+
+
+def test_a_question_that_is_closed_without_an_answer_is_not_the_users_word(workspace: Path) -> None:
+    asked = call("ask_followup_question", question="Which?", follow_up=[{"text": "A"}])
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("followup")
+        await stage.answer("noButtonClicked")
+        await stage.until_ask("completion_result")
+        [told] = tool_results(stage)
+        assert told.content.startswith("The user closed the question without an answer.")
+        assert "<user_message>" not in told.content
+
+    play(workspace, [{"calls": [asked]}, {"text": "Done."}], story)

@@ -162,7 +162,7 @@ def test_unattended_nothing_is_asked_and_the_reason_is_given(workspace: Path) ->
         assert ended.status == "denied" and ended.input == {"path": "new.txt", "content": "hello\n"}
         assert "--permission-mode acceptEdits" in (ended.reason or "")
         told = tool_results(stage)[0].content
-        assert told.startswith("Denied: Write needs approval in default mode. No user is present to approve it")
+        assert told.startswith("Denied: write_to_file needs approval in default mode. No user is present to approve it")
         assert "--" not in told and "Do not work around it" in told
         assert not (workspace / "new.txt").exists()
 

@@ -163,7 +163,7 @@ def test_with_nobody_there_a_planted_file_is_removed_and_listed(workspace: Path)
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until(lambda event: isinstance(event, Notice) and "AGENTS.md" in event.text)
-        assert "It was removed from the workspace" in stage.events_of(Notice)[-1].text
+        assert "They were removed from the workspace" in stage.events_of(Notice)[-1].text
         assert present(workspace) == set()
 
     confined(workspace, [run(planter(workspace, PLANTED)), DONE], story, attended=False)

@@ -9,11 +9,14 @@ import pytest
 from robota.log.chain.reader import load
 from robota.log.replay.requests import recorded_requests
 from robota.policy.modes.task_modes import BUILT_IN, TaskMode, TaskModes
-from robota.tools.registry import BUILT_IN_IDS, builtin_tools
-from tests.engine.stage import Stage, call, play
+from robota.tools.registry import BUILT_IN_IDS, builtin_tools, by_name
+from tests.engine.stage import Stage, call, play, tool_results
 from tests.project.test_wording import texts_of
 
 EDITORS = {"edit_file", "apply_diff", "apply_patch"}
+TOOLS = by_name(builtin_tools())
+# Of an attended session of which nothing is forbidden.
+ALL = {tool.name for tool in TOOLS.values()} - {"apply_diff", "apply_patch", "attempt_completion"}
 
 
 def offered(stage: Stage) -> set[str]:
@@ -69,3 +72,56 @@ def test_a_mode_has_every_tool_that_its_tools_speak_of(mode: TaskMode) -> None:
         spoken_of |= set(BUILT_IN_IDS) & set(re.findall(r"\w+", words)) if tool.name in offered else set()
     assert spoken_of - offered <= (EDITORS if offered & EDITORS else set())
     assert "read_command_output" in offered, "every result can be too long"
+
+
+def described(stage: Stage) -> tuple[str, dict[str, str]]:
+    """The newest system prompt, and the descriptions of tools by name."""
+    log = stage.opened.log
+    *_, newest = recorded_requests(load(log.path).records, log.artifact)
+    return newest.system, {str(tool["name"]): str(tool["description"]) for tool in newest.tools}
+
+
+@pytest.mark.parametrize(
+    ("denied", "lacking", "unsaid"),
+    [
+        ("Bash", {"execute_command", "background_process"}, ["Commands: bash", "not commands"]),
+        ("Edit", {"edit_file", "write_to_file"}, ["edit_file", "search and edit", "Leave them alone"]),
+        ("background_process", {"background_process"}, []),
+        ("switch_mode", {"switch_mode"}, ["switch_mode"]),
+        ("Bash(rm *)", set(), []),
+    ],
+)
+def test_a_tool_that_a_rule_forbids_is_not_offered(
+    workspace: Path, denied: str, lacking: set[str], unsaid: list[str]
+) -> None:
+    """Nor named by anything else. A call all the same is refused by the rule."""
+    name = next(iter(sorted(lacking)), "execute_command")
+    arguments = {"command": "rm x", "action": "start", "path": "x", "old_string": "", "new_string": "x"}
+    arguments |= {"mode_slug": "ask", "reason": "why"}
+    used = {key: value for key, value in arguments.items() if key in TOOLS[name].parameters}
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        system, tools = described(stage)
+        assert ALL - tools.keys() & ALL == lacking
+        said = "\n".join((system, *tools.values()))
+        assert [each for each in (*unsaid, *(lacking - {"edit_file"})) if each in said] == []
+        [refused] = tool_results(stage)
+        assert refused.content.startswith(f"Denied: The deny rule {denied} forbids it.")
+
+    play(workspace, [{"calls": [call(name, **used)]}, {"text": "Done."}], story, disallowed_tools=(denied,))
+
+
+def test_a_session_with_a_few_tools_is_not_told_of_others(workspace: Path) -> None:
+    """A reader of long results is always among them."""
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("completion_result")
+        system, tools = described(stage)
+        assert tools.keys() == {"execute_command", "read_command_output"}
+        said = "\n".join((system, *tools.values()))
+        assert "background_process" not in said and "switch_mode" not in said and "new_task" not in said
+
+    play(workspace, [{"text": "Done."}], story, only_tools=("Bash",))

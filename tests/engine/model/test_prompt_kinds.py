@@ -60,11 +60,26 @@ def test_the_page_about_prompts_has_the_real_numbers(place: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "told", "untold"),
     [
-        (Kind(), ["need the user's approval", "in a sandbox", "without network access"], ["Nobody is watching"]),
+        (Kind(), ["needs the user's approval", "in a sandbox", "without network access"], ["Nobody is watching"]),
         (Kind(permission_mode=PermissionMode.PLAN), ["- Permission mode: plan. ", "is refused"], []),
-        (Kind(attended=False), ["Nobody is watching this run", "Other calls are refused"], ["the user's approval"]),
+        (Kind(attended=False), ["Nobody is watching this run", "sends something is refused"], ["the user's approval"]),
         (Kind(reach="off"), ["bash without a sandbox, with network access"], ["in a sandbox"]),
         (Kind(reach="none works"), ["because none works here"], ["in a sandbox"]),
+        (
+            Kind(permission_mode=PermissionMode.BYPASS, reach="none works"),
+            ["Calls run without approval", "because none works here."],
+            ["user's approval"],
+        ),
+        (Kind(permission_mode=PermissionMode.CONFINED), ["sandboxed commands", "installed packages"], []),
+        (
+            Kind(permission_mode=PermissionMode.CONFINED, reach="off"),
+            ["Commands cannot be confined here"],
+            ["sandboxed commands", "installed packages"],
+        ),
+        (Kind(mode="code", attended=False), ["Other modes for new_task: architect ("], ["switch_mode"]),
+        (Kind(mode="architect", attended=False), ["Other modes for new_task: ask ("], ["switch_mode", "code ("]),
+        (Kind(mode="ask", attended=False), [], ["Other modes", "switch_mode"]),
+        (Kind(attended=False, permission_mode=PermissionMode.BYPASS), ["Other modes for switch_mode and new"], []),
         (Kind(reach="some hosts"), ["connect only to docs.example"], ["without network"]),
         (Kind(mode="ask"), ["Answer questions"], ["After a change", "commit, push", "bash", "edit_file"]),
         (Kind(mode="orchestrator"), ["Give each subtask"], ["file tools", "Read the code", "bash"]),

@@ -165,7 +165,7 @@ def test_a_server_has_its_own_variables_and_none_of_our_secrets(
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
-    [({}, "'text' is missing"), ({"text": "a", "path": "b"}, "unknown field `path`")],
+    [({}, "'text' is missing"), ({"text": "a", "path": "b"}, "there is no parameter 'path'")],
 )
 def test_wrong_arguments_are_reported_before_approval(
     workspace: Path, tmp_path: Path, arguments: dict[str, str], problem: str

@@ -92,6 +92,7 @@ def test_files_that_policy_denies_are_not_inserted(workspace: Path) -> None:
     assert "hunter2" not in prompted.text and "harmless" in prompted.added
     assert prompted.added.count("Not inserted: ") == 2
     assert [notice.split()[0] for notice in prompted.notices if "not inserted" in notice] == ["@.env", "@plans.md"]
+    assert "--permission-mode" in "".join(prompted.notices) and "--" not in prompted.added, "advice is for the user"
 
 
 def test_a_denied_file_is_left_out_even_if_the_user_mentions_it(robota: Robota) -> None:
@@ -136,6 +137,7 @@ def test_files_outside_the_workspace_and_special_files_are_not_inserted(workspac
     prompted = PromptResult(workspace, f"@link @../outside.txt @{outside} @pipe @loop @/components/button @../nothing")
     assert "hunter2" not in prompted.text and prompted.added.count("Not inserted: ") == 4
     assert prompted.added.count("outside the workspace") == 3 and "named pipe" in prompted.added
+    assert "/add-dir" in "".join(prompted.notices) and "/add-dir" not in prompted.added, "advice is for the user"
 
 
 def test_ten_thousand_mentions_and_huge_files_are_cut_with_a_note(workspace: Path) -> None:

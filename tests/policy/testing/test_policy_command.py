@@ -184,10 +184,15 @@ def test_simulate_shows_which_recorded_calls_other_rules_would_judge_otherwise(r
 def test_simulate_asks_the_reviewer_about_what_confined_would_ask(robota: Robota) -> None:
     notes = robota.home / "notes.md"
     notes.write_text("teal\n")
-    calls = [call("read_file", path=str(notes)), call("execute_command", command="make"), call("list_files")]
+    calls = [
+        call("read_file", path=str(notes)),
+        call("execute_command", command="git push"),
+        call("execute_command", command="make"),
+        call("list_files"),
+    ]
     script(robota, *({"calls": [each]} for each in calls), {"text": "Done."})
     with Terminal(robota, "look at the notes") as terminal:
-        for each in ("Read", "Bash make"):
+        for each in ("Read", "Bash git push", "Bash make"):
             terminal.wait_for(each)
             terminal.answer("> ", "n")
         terminal.wait_for("Done.")
@@ -196,6 +201,8 @@ def test_simulate_asks_the_reviewer_about_what_confined_would_ask(robota: Robota
     answer = json.loads(robota("policy", "simulate", "--reviewer", "5", "--json").stdout)
     said = {each["tool"]: (each["outcome"], each["saidYes"]) for each in answer["reviews"]}
     assert said == {"read_file": ("approve", False), "execute_command": ("not asked", False)}
+    commands = [each["input"]["command"] for each in answer["reviews"] if each["tool"] == "execute_command"]
+    assert commands == ["git push"], "what the sandbox would confine is not asked about"
     assert answer["approvedRejected"] == 1
     text = robota("policy", "simulate", "--reviewer", "5").stdout
     assert "It would have approved 1 call that you rejected." in text

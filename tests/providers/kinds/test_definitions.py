@@ -84,6 +84,32 @@ def test_every_type_speaks_to_a_server(type: str) -> None:
     assert headers.get("authorization") == ("Bearer sk-1" if type in HOSTED else None)
 
 
+@pytest.mark.parametrize(
+    ("type", "model", "field", "marks"),
+    [
+        ("openrouter", "anthropic/claude-sonnet-4.5", "session_id", 2),
+        ("openrouter", "qwen/qwen3-coder", "session_id", 2),
+        ("openrouter", "openai/gpt-5", "session_id", 0),
+        ("mistral", "mistral-medium-latest", "prompt_cache_key", 0),
+        ("qwen", "qwen3-coder-plus", None, 2),
+        ("deepseek", "deepseek-chat", None, 0),
+        ("groq", "openai/gpt-oss-120b", None, 0),
+    ],
+)
+def test_a_service_that_caches_on_request_is_asked_to(type: str, model: str, field: str | None, marks: int) -> None:
+    """Marks of what it caches, or the session whose requests belong on one machine."""
+    asked = ModelRequest(model=model, system="Be brief.", turns=(user("hello"),), cache_key="session-1")
+    body, _ = sent_by(type, asked, model=model)
+    assert str(body).count("cache_control") == marks
+    assert {key for key, value in body.items() if value == "session-1"} == ({field} if field else set())
+
+
+def test_chat_completions_of_openai_are_told_the_session() -> None:
+    asked = ModelRequest(model="gpt-4.1", system="Be brief.", turns=(user("hello"),), cache_key="session-1")
+    body, _ = sent_by("openai", asked, api_key="sk-1", options={"api": "chat"})
+    assert body["prompt_cache_key"] == "session-1" and "messages" in body
+
+
 def test_openrouter_is_asked_for_the_cost() -> None:
     body, headers = sent_by("openrouter")
     assert body["usage"] == {"include": True} and headers["x-title"] == "Robota"

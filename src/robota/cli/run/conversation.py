@@ -16,6 +16,7 @@ from robota.serving.shown_session import ShownSession, shown_session
 
 # The name that Claude Code has for it.
 LEFT_BY_USER: Final = "prompt_input_exit"
+CLIENT: Final = "robota"
 
 if TYPE_CHECKING:
     from robota.workspace.process.terminal_guard import GuardProcess
@@ -27,7 +28,7 @@ async def converse_here(
     """Talk with the user until they leave; returns the exit code, or the session to continue with."""
     survives = opened.settings.values.on_hangup is OnHangup.DETACH and _is_at_terminal()
     try:
-        end = await converse(with_commands(opened, os.environ), shown_session(opened), prompt, plain=plain)
+        end = await converse(with_commands(opened, os.environ, CLIENT), shown_session(opened), prompt, plain=plain)
     except OSError:
         if not survives or _is_at_terminal():
             raise

@@ -374,7 +374,7 @@ def _print_client(arguments: CommandLine, prompt: str, opening: "Opening | None"
         from robota.cli.run.tool_names import agents_of
         from robota.commands.session_commands import with_commands
 
-        session = with_commands(opened, os.environ)
+        session = with_commands(opened, os.environ, "robota -p")
         listing = replace(saving, commands=lambda: session.commands, agents=lambda: agents_of(opened))
         return run_headless(session, prompt, listing, sys.stdout.buffer, sys.stderr, first)
 

@@ -42,6 +42,9 @@ class UpdateCheckResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     error_message: str | None = None
 
 
+NO_INDEX: Final = "neither pip nor uv names a package index; set one with: robota config set updateCheck.index"
+
+
 def check_now(env: Mapping[str, str]) -> UpdateCheckResult:
     """Check now, regardless of the cache."""
     result = _check(env, load_settings(None, env).values.update_check, _now_ms())
@@ -85,7 +88,7 @@ async def _fetch_page(env: Mapping[str, str], settings: UpdateCheck) -> bytes:
 
     index = index_address(env, settings.index)
     if index is None:
-        raise ConfigError("neither pip nor uv names a package index; set one with: robota config set updateCheck.index")
+        raise ConfigError(NO_INDEX)
     # Slow: it imports the HTTP client.
     from robota.providers.fault import ProviderFault
     from robota.providers.http.client import Http

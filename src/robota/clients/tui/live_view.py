@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from robota.clients.terminal.width import columns_of, cut_columns
 from robota.clients.tui.flows.entered_text import blocking_ask, is_shell_line
-from robota.clients.tui.flows.question_answers import OfferedAnswers, offered_answers
 from robota.clients.tui.flows.status_output import status_rows
 from robota.clients.tui.palettes import NO_COLOURS
 from robota.clients.tui.state import (
@@ -23,12 +22,13 @@ from robota.clients.tui.state import (
 from robota.clients.tui.theme import Role, Theme, safe
 from robota.clients.tui.widgets.live_rows import RETRIES, live_rows
 from robota.clients.tui.widgets.status_bar import StatusFacts, status_row
-from robota.protocol.asks.ask import CompletionAsk
+from robota.protocol.asks.ask import CompletionAsk, QuestionAsk
 from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.views import DiffsView, DiffView
 from robota.text.visible import single_line
 
 if TYPE_CHECKING:
+    from robota.clients.tui.flows.question_answers import OfferedAnswers
     from robota.clients.tui.widgets.approval_card import CardDrawing
 
 MAX_INPUT_ROWS: Final = 10
@@ -148,9 +148,12 @@ def _seconds_until_retry(state: ScreenState) -> int | None:
 
 def shown_answers(state: ScreenState) -> "OfferedAnswers | None":
     """The answers of the open question, if nothing else is open."""
-    if state.approval is not None or state.dialog is not None:
+    ask = blocking_ask(state.view)
+    if ask is None or not isinstance(ask.asked, QuestionAsk) or state.approval is not None or state.dialog is not None:
         return None
-    return offered_answers(state.view, state.answers)
+    from robota.clients.tui.flows.question_answers import offered_answers
+
+    return offered_answers(ask.asked, ask.message.ts, state.answers)
 
 
 def _dialog_rows(state: ScreenState, theme: Theme, room: int) -> list[str]:

@@ -23,10 +23,12 @@ from robota.log.chain.reader import LOG_NAME
 from robota.log.errors import LogError
 from robota.log.record import Record
 from robota.policy.decide import SessionPolicy
+from robota.policy.shell.confined_command import UNPROVEN
 from robota.policy.testing.replay import RecordedCall
 from robota.protocol.permission_mode import PermissionMode
 from robota.tools.registry import builtin_tools, by_name
 
+WHERE_CONFINED: Final = "confined mode allows commands where the sandbox confines them and they can be undone."
 INTENT_SCOPE: Final = "intent scope"
 
 
@@ -92,11 +94,17 @@ class PolicyBench(msgspec.Struct, frozen=True, kw_only=True):
     def judge_again(
         self, call: RecordedCall, mode: PermissionMode | None, grants: Sequence[str] = ()
     ) -> Verdict | None:
-        """The verdict about a recorded call; None if the tool is gone or has other parameters now."""
+        """The verdict about a recorded call; None if the tool is gone or has other parameters now.
+
+        A command counts as confined: whether it was could only be proven when it ran.
+        """
         try:
-            return self.judge(call.tool, call.input or {}, mode or call.permission_mode, grants)
+            verdict = self.judge(call.tool, call.input or {}, mode or call.permission_mode, grants)
         except (ConfigError, ValueError):
             return None
+        if verdict.decision is not Decision.ASK or not verdict.reason.endswith(UNPROVEN):
+            return verdict
+        return Verdict(decision=Decision.ALLOW, reason=WHERE_CONFINED)
 
     def subject_of(self, call: RecordedCall) -> Subject:
         """A recorded call that `judge_again` could judge, as policy sees it."""

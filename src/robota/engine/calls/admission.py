@@ -34,6 +34,7 @@ from robota.engine.calls.call_stopped import (
     cause_of,
     denied,
     mistake,
+    named_by_id,
     not_logged,
 )
 from robota.engine.calls.repetition import Repetition, RepetitionGuard
@@ -164,7 +165,7 @@ class PendingCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that may run as prepared. `feedback` and `images` come with the user's approval.
+    """A call that may run as prepared. `feedback` and `images` come with the user's approval, for the model.
 
     `hook_context` is what hooks add to the result. `is_shown` says that the row of the call shows it as it will run,
     and not as it was before the user changed it. `only_undoable` is its result if no checkpoint could be saved.
@@ -337,13 +338,12 @@ class Admission:
         can_be_answered = runtime.options.launch.attended or runtime.has_approval_answer(call_id)
         if verdict.decision is Decision.ASK and not can_be_answered:
             verdict, following = self._decline(verdict, pending), NextStep.NOBODY_THERE
-        for_model = verdict.reason
-        verdict = msgspec.structs.replace(verdict, reason=f"{verdict.reason} {verdict.advice}".rstrip())
-        self._record(pending, verdict)
+        for_user = msgspec.structs.replace(verdict, reason=f"{verdict.reason} {verdict.advice}".rstrip())
+        self._record(pending, for_user)
         if verdict.decision is Decision.DENY:
-            message = pending.hooks.refusal or denied(for_model, following)
-            raise CallStopped("denied", verdict.reason, message)
-        return verdict, pending
+            told = pending.hooks.refusal or denied(named_by_id(verdict.reason, pending.tool), following)
+            raise CallStopped("denied", for_user.reason, told)
+        return for_user, pending
 
     def _may_be_confined(self, pending: PendingCall, verdict: Verdict) -> bool:
         """Whether a proof of confinement could answer the question. What a hook or a rule asks, it cannot."""

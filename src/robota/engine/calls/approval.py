@@ -43,7 +43,7 @@ REJECTED: Final = (
 
 
 class ApprovedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The call may run as prepared; `feedback` and `images` come with the approval."""
+    """The call may run as prepared. `feedback` is what the model must know of the approval; `images` come with it."""
 
     prepared: Prepared
     feedback: str = ""
@@ -51,7 +51,7 @@ class ApprovedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The user approved another input instead. It passes the stages again; `note` tells the model what ran."""
+    """The user approved another input instead. It passes the stages again; `note` tells the model what it is."""
 
     tool: str
     input: dict[str, Any]
@@ -76,7 +76,7 @@ class Approval:
         asked = ApprovalAsk(
             title=title,
             subject=self._subject(call),
-            view=_without_title(view_in(seed), title) if is_command or preview.view is None else preview.view,
+            view=_without_title(view_in(seed) if is_command or preview.view is None else preview.view, title),
             verdict=_explained(verdict, shown.warnings),
             editable=_editable(tool, call),
             choosable_hunks=_choosable_hunks(prepared),
@@ -88,7 +88,8 @@ class Approval:
                 if preview.unseen is not None:
                     await self._ask_about_hidden_lines(preview.unseen, call, title)
                 grant(self._runtime, answer, (each.rules for each in verdict.suggestions))
-                return ApprovedCall(prepared=prepared, feedback=answer.text, images=_images_in(answer))
+                feedback = f"Approved by the user: {answer.text}" if answer.text else ""
+                return ApprovedCall(prepared=prepared, feedback=feedback, images=_images_in(answer))
             case ApproveEdited():
                 changed = {asked.editable.name: answer.edited} if asked.editable is not None else {}
                 return _changed(tool.name, {**call.input, **changed}, answer)
@@ -164,7 +165,7 @@ def _with_chosen_hunks(prepared: Prepared, answer: ApproveHunks) -> ApprovedCall
         message = denied(ONE_PIECE, NextStep.BY_USER, "the user")
         raise CallStopped("denied", "The user chose hunks of a change that has no hunks.", message)
     kept = sum(number in chosen for number in range(len(view.hunks)))
-    note = f"The user approved {kept} of {len(view.hunks)} hunks; only those were written. Read the file again."
+    note = f"The user approved {kept} of {len(view.hunks)} hunks; the others are left out. Read the file again."
     try:
         return ApprovedCall(prepared=prepared.with_hunks(chosen), feedback=note, images=_images_in(answer))
     except REPORTED_TO_MODEL as error:
@@ -177,7 +178,7 @@ def _images_in(answer: Answer) -> tuple[ImageSource, ...]:
 
 def _changed(tool: str, changed: dict[str, Any], answer: Answer) -> ChangedCall:
     shown = msgspec.json.encode(changed).decode()
-    note = f"The user changed the input before approving it. {tool} ran with {shown}"
+    note = f"The user changed the input before approving it. It is now {shown}"
     return ChangedCall(tool=tool, input=changed, note=note, images=_images_in(answer))
 
 

@@ -1,8 +1,10 @@
 """The exceptions with which a stage before a call stops it, and the texts that go with them."""
 
+import re
 from enum import StrEnum
 from typing import Final
 
+from robota.contracts.tool import AnyTool
 from robota.protocol.conversation import ImageSource
 from robota.workspace.problems import shortage_behind
 
@@ -91,6 +93,11 @@ def halted_by_hook(reason: str) -> str:
 def denied(reason: str, following: NextStep, by: str = "") -> str:
     """The result that the model gets for a denied call: who refused it, why, and what remains possible."""
     return f"Denied{f' by {by}' if by else ''}: {reason}\n{following}"
+
+
+def named_by_id(reason: str, tool: AnyTool) -> str:
+    """A reason for the user, who knows the tool by its label, as the model gets it, which knows its id."""
+    return re.sub(rf"\b{re.escape(tool.label)}(?= (?:needs|is not))", tool.name, reason)
 
 
 def mistake(message: str) -> CallStopped:

@@ -47,9 +47,9 @@ DIFF_CHARACTERS: Final = 200_000
 TURN_PAUSE_S: Final = 0.1
 PATH_SHOWN: Final = 200
 KINDS: Final = {"added": " (new)", "deleted": " (deleted)", "modified": ""}
-HELD_BACK: Final = "Other programs obey {}, which the command {} without approval."
+HELD_BACK: Final = "The command {} files that other programs run or load, without approval: {}."
 KEEP: Final = "Keep {}?"
-NO_RULE: Final = "files that other programs obey are asked about every time"
+NO_RULE: Final = "files that other programs run or load are asked about every time"
 # Lines in the head of a file's changes that say more than its hunks do.
 NOT_IN_HUNKS: Final = r"^(?:old mode|new mode|rename |copy |Binary files |GIT binary|new file mode (?!100644))"
 SHARED_GIT_DATA: Final = (
@@ -58,12 +58,12 @@ SHARED_GIT_DATA: Final = (
 )
 UNDONE_BY_NOTHING: Final = "New, ignored and too large or too many to be saved, so that undoing leaves them: {}."
 NOT_SEARCHED: Final = (
-    "After the command the workspace could not be searched for new files that other programs obey: {}. {}"
+    "After the command the workspace could not be searched for new files that other programs run or load: {}. {}"
 )
 LOOK: Final = "Look at what it changed before you start other programs there."
 OUT_OF_THE_WAY: Final = "So what could not be searched is renamed: {}."
 NOT_TAKEN_OUT: Final = (
-    "It could not be taken out of the workspace: {}. Look at it before you start other programs there."
+    "They could not be taken out of the workspace: {}. Look at them before you start other programs there."
 )
 NOT_BROUGHT_BACK: Final = (
     "What {} contained before the command could not be written back. It is in the checkpoint: make room on the disk, "
@@ -189,23 +189,23 @@ class UnapprovedCommands:
             self._runtime.warn(message)
             return message
         if not await self._wants(held, call, what):
-            return f"{what} The user decided not to keep it, so it was removed."
+            return f"{what} The user did not keep them, so they were taken out again. Continue without them."
         try:
             await asyncio.to_thread(service.put_back, held)
         except CheckpointError as error:
-            return f"{what} The user wanted to keep it, but it could not be put back: {error}."
-        return f"{what} The user decided to keep it."
+            return f"{what} The user wanted to keep them, but they could not be put back: {error}."
+        return f"{what} The user kept them."
 
     def _removed(self, held: HeldBack, what: str) -> str:
         kept = self._runtime.journal.keep(held.diff) if held.diff else None
-        removed = f" It was removed from the workspace{'' if kept is None else f' and kept as {kept}'}."
+        removed = f" They were removed from the workspace{'' if kept is None else f'; their text is output {kept}'}."
         names = [str(Path(path).with_name(name)) for path, name in held.renamed.items()]
         renamed = f" Renamed, because checkpoints do not contain it: {_names(names)}." if names else ""
         return f"{what}{removed if held.files else ''}{renamed}"
 
     async def _wants(self, held: HeldBack, call: ToolCall, what: str) -> bool:
         """Ask whether to keep what was taken out."""
-        reason = f"{what} It is out of the workspace until you decide."
+        reason = f"{what} They are out of the workspace until you decide."
         asked = ApprovalAsk(
             title=KEEP.format(_names(held.paths)).removesuffix("?"),
             subject=FilesLeftBehind(paths=held.paths),
@@ -304,7 +304,7 @@ async def _until_done(task: asyncio.Task[None]) -> bool:
 
 def _what(confined: Confined, found: Sequence[str]) -> str:
     is_new = all(path not in confined.survey.steering for path in found)
-    return HELD_BACK.format(_names(found), "created" if is_new else "created or changed")
+    return HELD_BACK.format("created" if is_new else "created or changed", _names(found))
 
 
 def _changed(changes: ChangedFiles) -> str:

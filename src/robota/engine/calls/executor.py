@@ -44,7 +44,7 @@ from robota.engine.calls.call_stopped import (
     halted_by_hook,
     not_logged,
 )
-from robota.engine.calls.logged_view import logged_view
+from robota.engine.record.rows import logged_view
 from robota.engine.runtime.task_runtime import ASKED_ENOUGH, TaskRuntime
 from robota.log.kinds.calls import FileStampsRecord, ToolEndRecord, ToolStartRecord
 from robota.log.replay.context import interrupted_result
@@ -251,7 +251,7 @@ class ToolExecutor:
             ends_task=None if halted is None else halted_by_hook(halted),
             touched=admitted.tool.touches(admitted.tool.decode(admitted.call.input)).paths,
             has_changed_something=admitted.tool.changes_something,
-            logged_view=logged_view(result.view, admitted),
+            logged_view=_logged_view(result.view, admitted),
         )
 
     async def _admitted(self, call: ToolCall, remark: str = "", *, needs_approval: bool = False) -> Admitted:
@@ -324,7 +324,7 @@ class ToolExecutor:
             call=call,
             result=ToolResult(content=block.content, view=view, is_error=True),
             status="interrupted",
-            logged_view=logged_view(view, admitted),
+            logged_view=_logged_view(view, admitted),
         )
         if history.is_open(call.id):
             history.keep_result(block)
@@ -428,6 +428,12 @@ COMPLETED_DESPITE_ERROR: Final = (
 )
 
 
+def _logged_view(view: View | None, admitted: Admitted) -> View | None:
+    return logged_view(
+        view, admitted.prepared.preview.view if admitted.is_shown else None, admitted.context.shown_output
+    )
+
+
 def _reason_to_skip_rest(control: Control | None, call: ToolCall) -> str | None:
     """Why the later calls of the reply are skipped after this one; None if they run."""
     match control:
@@ -461,7 +467,7 @@ def _with_feedback(result: ToolResult, admitted: Admitted) -> ToolResult:
     if unknown := admitted.tool.unknown_arguments(admitted.call.input):
         parts.append(UNKNOWN_ARGUMENTS.format(", ".join(map(repr, unknown)), ", ".join(admitted.tool.parameters)))
     if admitted.feedback:
-        parts.insert(0, f"Approved by the user: {admitted.feedback}")
+        parts.insert(0, admitted.feedback)
     if admitted.hook_context:
         parts.append(f"<hook>\n{admitted.hook_context}\n</hook>")
     return result if len(parts) == 1 else msgspec.structs.replace(result, content="\n".join(parts))

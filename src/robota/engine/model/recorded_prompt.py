@@ -14,7 +14,7 @@ OWN_BEGINNING: Final = "You are Robota,"
 ROLE: Final = "{role}"
 AFTER_ROLE: Final = "\n\n# "
 # Values depend on the machine, the day and the session, so they are copied from the recording.
-VALUE: Final = re.compile(r"\\\{[a-z]+\\\}")
+VALUE: Final = re.compile(r"\\\{[a-z_]+\\\}")
 
 
 class PromptPair(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ import msgspec
 
 from robota.config.paths import repository_top
 from robota.config.settings.schema import Completion
+from robota.contracts.mentioned_tools import without_lines_about
 from robota.contracts.tool import AnyTool, ToolGroup, ToolRole, names_with_role
 from robota.contracts.workspace import CommandReach
 from robota.engine.model.reply import CallFormat
@@ -40,25 +41,31 @@ COMMANDS: Final = "Commands"
 STATE_NOW: Final = "Session state now:"
 REMINDER_OF_STATE: Final = f"<system-reminder>\n{STATE_NOW}\n"
 MAX_HOSTS_NAMED: Final = 10
+# What else would a model make of `.vscode` and the like in the output of `ls -a`?
+PLACEHOLDERS: Final = "Protected names that do not exist, such as .vscode, may appear as empty directories."
 _LINE: Final = re.compile(rf"^- ({MODE}|{PERMISSIONS}|{COMMANDS}): (.*)$", re.MULTILINE)
 
 APPROVAL: Final = {
-    True: "Other calls need the user's approval.",
-    False: "Other calls are refused, unless a rule of the user allows them.",
+    True: "Whatever else reads, runs, changes or sends something needs the user's approval.",
+    False: "Whatever else reads, runs, changes or sends something is refused, unless a rule of the user allows it.",
 }
 # Of commands, where a sandbox is wanted and none works.
 UNCONFINED: Final = {
-    True: "Every command needs the user's approval.",
+    True: "Commands need the user's approval, unless a rule of theirs allows them.",
     False: "Commands are refused, unless a rule of the user allows them.",
 }
 PERMISSION_TEXTS: Final = {
-    PermissionMode.PLAN: "plan. Read-only: anything that changes something is refused. {plan}",
-    PermissionMode.DEFAULT: "default. Reading runs freely. {approval}",
-    PermissionMode.ACCEPT_EDITS: "acceptEdits. Reading, and edits in the working directory, run freely. {approval}",
-    PermissionMode.CONFINED: "confined. Reading, edits in the working directory, and sandboxed commands run freely. "
+    PermissionMode.PLAN: "plan. Read-only: whatever might change or send something is refused. {plan}",
+    PermissionMode.DEFAULT: "default. What only reads in the working directory runs freely. {approval}",
+    PermissionMode.ACCEPT_EDITS: "acceptEdits. Reading and editing in the working directory run freely. {approval}",
+    PermissionMode.CONFINED: "confined. Reading, editing and sandboxed commands in the working directory run freely. "
     "Commands cannot change installed packages. {approval}",
-    PermissionMode.BYPASS: "bypassPermissions. Calls run without approval, unless a rule forbids them.",
+    PermissionMode.BYPASS: "bypassPermissions. Calls run without approval, except where a rule says otherwise.",
 }
+# Of the mode confined, where commands cannot be.
+NOTHING_CONFINED: Final = (
+    "confined. Reading and editing in the working directory run freely. Commands cannot be confined here. {approval}"
+)
 
 PLAN_IN_WORDS: Final = "Answer with a plan, which is carried out once the user has left plan mode."
 PLAN_BY_CALL: Final = "End with {tool}, with which the user lets you carry the plan out."
@@ -123,9 +130,14 @@ def mode_prompt(runtime: TaskRuntime, call_format: CallFormat) -> ModePrompt:
 
 
 def offered_specs(runtime: TaskRuntime) -> tuple[ToolSpec, ...]:
-    """The tools that are described in a request. Many of MCP servers may be left to a search."""
+    """The tools that are described in a request, without what their descriptions say of tools that it lacks."""
     names = {tool.name for tool in _offered(runtime)}
-    return tuple(spec for spec in runtime.services.tools.specs if spec.name in names)
+    lacking = {tool.name for tool in runtime.services.tools.all} - names
+    return tuple(
+        msgspec.structs.replace(spec, description=without_lines_about(lacking, spec.description))
+        for spec in runtime.services.tools.specs
+        if spec.name in names
+    )
 
 
 def agent_section(runtime: TaskRuntime) -> str:
@@ -163,12 +175,15 @@ def _instructions(runtime: TaskRuntime) -> str:
 def _offered(runtime: TaskRuntime) -> tuple[AnyTool, ...]:
     """The tools of the mode, with one way to edit files: that of the model, unless the session lacks its tool.
 
-    The tool that completes a task is offered only where a reply in words does not complete it, and the one that
-    presents a plan only where a user can accept it: in every permission mode, so that the prompt survives a change. An
-    agent whose definition lets it only read stays like that, so it has no tools for edits.
+    The tool that completes a task is offered only where a reply in words does not complete it, and those that present
+    a plan or ask for another mode only where a user can allow it: in every permission mode, so that the prompt survives
+    a change. An agent whose definition lets it only read stays like that, so it has no tools for edits. Tools that are
+    not described are not offered either: many of MCP servers are left to a search, and a rule may forbid one.
     """
     services, options = runtime.services, runtime.options
-    tools, form = services.tools.all, services.model.info.edit_format
+    described = {spec.name for spec in services.tools.specs}
+    tools = [tool for tool in services.tools.all if tool.name in described]
+    form = services.model.info.edit_format
     has_own = any(tool.edit_format is form for tool in tools)
     only_reads = _only_reads(runtime)
     return tuple(
@@ -179,6 +194,7 @@ def _offered(runtime: TaskRuntime) -> tuple[AnyTool, ...]:
         and not (has_own and tool.edit_format not in (None, form))
         and not (tool.purpose is CallPurpose.COMPLETION and options.completion is Completion.IMPLICIT)
         and (tool.role is not ToolRole.PLANNER or runtime.can_present_plan)
+        and (tool.role is not ToolRole.MODE_CHANGER or runtime.can_change_mode)
     )
 
 
@@ -198,7 +214,6 @@ def _default(runtime: TaskRuntime, offered: Sequence[AnyTool], state: Mapping[st
     options, modes = runtime.options, runtime.services.modes
     # Most modes are for changing something; the definition of the agent says what it is for.
     role = "" if _only_reads(runtime) else modes.roles.get(runtime.mode, "")
-    others = "; ".join(f"{slug} ({use.rstrip('.')})" for slug, use in modes.uses.items() if slug != runtime.mode)
     return "\n".join(lines_for(_conditions(runtime, offered))).format(
         role=f" {role}" if role else "",
         asking=ASKING[options.launch.attended],
@@ -212,8 +227,22 @@ def _default(runtime: TaskRuntime, offered: Sequence[AnyTool], state: Mapping[st
         mode=state[MODE],
         permissions=state[PERMISSIONS],
         commands=state.get(COMMANDS, ""),
-        modes=f"{others}.",
+        mode_tools=" and ".join(tool.name for tool in _mode_tools(offered)),
+        modes="; ".join(f"{slug} ({modes.uses[slug].rstrip('.')})" for slug in _other_modes(runtime)),
     )
+
+
+def _other_modes(runtime: TaskRuntime) -> Sequence[str]:
+    """The modes besides that of the task that it, or a subtask, can have."""
+    modes = runtime.services.modes
+    others = [slug for slug in modes.roles if slug != runtime.mode]
+    return [slug for slug in others if runtime.can_change_mode or not modes.goes_beyond(slug, runtime.mode)]
+
+
+def _mode_tools(offered: Sequence[AnyTool]) -> Sequence[AnyTool]:
+    """The tools that take the name of a mode."""
+    tools = [tool for tool in offered if tool.role is ToolRole.MODE_CHANGER or tool.purpose is CallPurpose.SUBTASK]
+    return sorted(tools, key=lambda tool: tool.role is not ToolRole.MODE_CHANGER)
 
 
 def _conditions(runtime: TaskRuntime, offered: Sequence[AnyTool]) -> frozenset[str]:
@@ -228,7 +257,7 @@ def _conditions(runtime: TaskRuntime, offered: Sequence[AnyTool]) -> frozenset[s
         "coding": options.style is None or options.style.keeps_coding,
         "subtask": runtime.is_subtask,
         "attended": options.launch.attended,
-        "modes": ToolGroup.TASK in groups and len(runtime.services.modes.roles) > 1,
+        "modes": bool(_mode_tools(offered) and _other_modes(runtime)),
     }
     return frozenset(name for name, is_so in holds.items() if is_so)
 
@@ -286,12 +315,13 @@ def _is_empty(lines: list[str]) -> bool:
 
 def situation(runtime: TaskRuntime) -> dict[str, str]:
     """The present state, by label; what commands can reach only in a mode that can run some."""
-    permissions = PERMISSION_TEXTS[narrowest_mode(runtime)].format(
-        approval=APPROVAL[runtime.options.launch.attended], plan=_plan_ending(runtime)
-    )
+    mode, attended, reach = narrowest_mode(runtime), runtime.options.launch.attended, runtime.services.reach.now
+    is_unconfined = mode is PermissionMode.CONFINED and not reach.is_sandboxed
+    permissions = NOTHING_CONFINED if is_unconfined else PERMISSION_TEXTS[mode]
+    permissions = permissions.format(approval=APPROVAL[attended], plan=_plan_ending(runtime))
     state = {MODE: runtime.mode, PERMISSIONS: permissions}
     if _can_run(runtime):
-        state[COMMANDS] = reach_text(runtime.services.reach.now, attended=runtime.options.launch.attended)
+        state[COMMANDS] = reach_text(reach, "" if mode is PermissionMode.BYPASS else UNCONFINED[attended])
     return state
 
 
@@ -304,14 +334,15 @@ def _plan_ending(runtime: TaskRuntime) -> str:
     return next((PLAN_BY_CALL.format(tool=name) for name in planners), PLAN_IN_WORDS)
 
 
-def reach_text(reach: CommandReach, *, attended: bool) -> str:
-    """Which shell runs commands and what they can reach, in words."""
+def reach_text(reach: CommandReach, unconfined: str) -> str:
+    """Which shell runs commands and what they can reach, in words. `unconfined` is about them if no sandbox works."""
     shell = Path(COMMAND_SHELL).name
     if reach.lacks_sandbox:
-        return f"{shell} without a sandbox, because none works here. {UNCONFINED[attended]}"
+        return f"{shell} without a sandbox, because none works here. {unconfined}".rstrip()
     if not reach.is_sandboxed:
         return f"{shell} without a sandbox, with network access."
-    return f"{shell} in a sandbox that can write only in the working directory and /tmp, {_network(reach.hosts)}."
+    place = f"{shell} in a sandbox that can write only in the working directory and /tmp, {_network(reach.hosts)}."
+    return f"{place} {PLACEHOLDERS}"
 
 
 def state_text(state: Mapping[str, str]) -> str:

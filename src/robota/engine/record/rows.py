@@ -15,6 +15,7 @@ from robota.log.kinds.conversation import MessageRecord, MessageTextRecord
 from robota.protocol.events import Event, MessageCreated, MessageUpdated, PartialMessage, TextDelta
 from robota.protocol.message import Message
 from robota.protocol.state import AgentStateInfo, StateTracker, is_request_row
+from robota.protocol.views import DiffsView, DiffView, TerminalView, TextView, View
 
 if TYPE_CHECKING:
     from robota.log.replay.rows.past_calls import EndedCall
@@ -28,6 +29,9 @@ SNAPSHOT_SECONDS: Final = 0.5
 STATE_ROWS: Final = 300
 # Rows are released in groups of this size.
 ROWS_IN_PAGE: Final = 100
+# What the log keeps of the view of a call.
+LOGGED_TEXT_CHARACTERS: Final = 2_000
+LOGGED_VIEW_CHARACTERS: Final = 32_000
 
 
 def _later(seconds: float, call: Callable[[], None]) -> object:
@@ -289,3 +293,25 @@ class StreamingRow:
 
     def _decided_text(self) -> str:
         return self.text[: len(self.text) - self._covered.held]
+
+
+def logged_view(view: View | None, in_rows: View | None, output_in_rows: str) -> View | None:
+    """The view for the log, without what `log.replay.rows.past_calls` can restore from the rows of the call."""
+    match view:
+        case DiffView() if view == in_rows:
+            return msgspec.structs.replace(view, hunks=())
+        case DiffsView() if view == in_rows:
+            return DiffsView(files=tuple(msgspec.structs.replace(file, hunks=()) for file in view.files))
+        case TerminalView():
+            is_in_rows = view.output == output_in_rows
+            return msgspec.structs.replace(view, output="" if is_in_rows else view.output[-LOGGED_VIEW_CHARACTERS:])
+        case TextView():
+            return (
+                view
+                if len(view.text) <= LOGGED_TEXT_CHARACTERS
+                else TextView(text=f"{view.text[:LOGGED_TEXT_CHARACTERS]} …")
+            )
+        case None:
+            return None
+        case _:
+            return view if len(msgspec.json.encode(view)) <= LOGGED_VIEW_CHARACTERS else None

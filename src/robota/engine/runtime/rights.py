@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from robota.contracts.agent import AgentDefinition, AgentPlace
-from robota.contracts.tool import AnyTool, ToolRole, Touches
+from robota.contracts.tool import AnyTool, ToolRole, Touches, names_with_role
 from robota.contracts.verdict import Decision, Verdict
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.calls import CallPurpose
@@ -24,6 +24,8 @@ WIDTH: Final = (
     PermissionMode.BYPASS,
 )
 NO_AGENTS: Final = "No agents can be started here. Do the work yourself."
+OTHER_MODE: Final = "Ask for another mode with {}, or continue without this call."
+NO_OTHER_MODE: Final = "Continue without this call, and say in your answer what you could not do."
 STRICTNESS: Final = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
 
@@ -89,13 +91,18 @@ def refusal(runtime: TaskRuntime, tool: AnyTool, touches: Touches | None) -> str
     services = runtime.services
     for mode in _modes(runtime):
         if (reason := services.modes.allows(tool, mode, touches)) is not None:
-            return reason
+            return f"{reason} {_about_other_modes(runtime)}"
     for definition in definitions_of(runtime):
         if not _has_tool(definition, tool):
             return f"The agent {definition.name} may not use {tool.name}. Continue without it."
     if tool.role is ToolRole.AGENTS and not may_start_agents(runtime):
         return NO_AGENTS
     return None
+
+
+def _about_other_modes(runtime: TaskRuntime) -> str:
+    names = names_with_role(runtime.services.tools.all, ToolRole.MODE_CHANGER) if runtime.can_change_mode else ()
+    return next((OTHER_MODE.format(name) for name in names), NO_OTHER_MODE)
 
 
 def may_start_agents(runtime: TaskRuntime) -> bool:

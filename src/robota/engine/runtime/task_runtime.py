@@ -252,6 +252,16 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         return self.parent_id is None
 
     @property
+    def is_alone(self) -> bool:
+        """Whether it is an agent whose questions nobody can answer: it must not wait for ever."""
+        return self.agent is not None and not self.options.launch.attended
+
+    @property
+    def can_change_mode(self) -> bool:
+        """Whether another mode can be allowed: by a user who attends, or because everything is."""
+        return self.options.launch.attended or self.permission_mode is PermissionMode.BYPASS
+
+    @property
     def can_present_plan(self) -> bool:
         """Whether a user attends who can decide about a plan, and this is the task that they talk to."""
         return self.options.launch.attended and not self.is_subtask
@@ -359,7 +369,8 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     def settle(self, row: Message, answer: Answer) -> None:
         """Record the answer and send it to every client."""
         response, text = seed_form(answer)
-        self.journal.write(AnswerRecord(task_id=self.task_id, ts=row.ts, response=response, text=text or None))
+        by = self.asks.take_giver(row.ts)
+        self.journal.write(AnswerRecord(task_id=self.task_id, ts=row.ts, response=response, text=text or None, by=by))
         self._close_ask(row, response)
 
     def has_approval_answer(self, call_id: str) -> bool:
@@ -409,9 +420,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
         )
         self.bus.emit(self._waiting_event(seed.kind))
         self._notify(asked)
-        # An agent whose question nobody can answer must not wait forever.
-        is_alone = self.agent is not None and not self.options.launch.attended
-        queued = Reject(text=NOBODY_ANSWERS) if is_alone else self._queued_answer(asked)
+        queued = Reject(text=NOBODY_ANSWERS) if self.is_alone else self._queued_answer(asked)
         if queued is not None:
             answer: Answer | CondenseContext | News = queued
         else:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import msgspec
 
@@ -25,6 +25,9 @@ from robota.protocol.asks.ask import (
 from robota.protocol.commands import CondenseContext, EditQueuedMessage, NewTask, QueueMessage, Refused
 from robota.protocol.message import Message, QueuedMessage
 from robota.text.visible import single_line
+
+if TYPE_CHECKING:
+    from robota.log.kinds.calls import AnsweredBy
 
 MAX_ASK_SHOWN: Final = 60
 
@@ -80,6 +83,7 @@ class AskTable:
     def __init__(self) -> None:
         self._pending: dict[int, PendingAsk] = {}
         self._answered: set[int] = set()
+        self._given_by: dict[int, AnsweredBy] = {}
         self._about_output: set[int] = set()
         self.on_change: Callable[[], None] = lambda: None  # called when a task begins or ends to wait
 
@@ -152,11 +156,20 @@ class AskTable:
             case _:
                 return Refused(code="ambiguous_ask", message=_why_ambiguous(choices))
 
-    def settle(self, pending: PendingAsk, answer: Answer | CondenseContext | News) -> None:
+    def settle(
+        self, pending: PendingAsk, answer: Answer | CondenseContext | News, by: "AnsweredBy | None" = None
+    ) -> None:
         """Hand over the answer, or the command that comes instead of one. The ask is open no longer."""
-        del self._pending[pending.message.ts]
-        self._answered.add(pending.message.ts)
+        ts = pending.message.ts
+        del self._pending[ts]
+        self._answered.add(ts)
+        if by is not None:
+            self._given_by[ts] = by
         pending.future.set_result(answer)
+
+    def take_giver(self, ts: int) -> "AnsweredBy | None":
+        """Who has answered this ask; to be recorded with the answer."""
+        return self._given_by.pop(ts, None)
 
     def wake(self, task_id: str, news: News) -> None:
         """Continue a task that waits for the next prompt with news instead, unless they may wait."""

@@ -7,6 +7,7 @@ from robota.engine.runtime.user_input import AskTable, MessageQueue, PendingAsk,
 from robota.engine.session.decision import NO_TASK, ChangeFailed, Decision, SessionChange, accepting, no_such_task
 from robota.engine.session.snapshot import visible_runtime
 from robota.engine.task.runner import TaskRunner
+from robota.log.kinds.calls import AnsweredBy
 from robota.protocol.asks.answer import Answer, Reject, Say
 from robota.protocol.asks.ask import CompletionAsk
 from robota.protocol.asks.kinds import NOTHING_TO_DO_ASKS
@@ -41,15 +42,15 @@ class InputCommands:
         self._queue = queue
         self._processes = processes
 
-    def decide(self, command: InputCommand, *, is_starting: bool) -> Decision[Accepted]:
+    def decide(self, command: InputCommand, by: AnsweredBy | None, *, is_starting: bool) -> Decision[Accepted]:
         """What the command does. While a task `is_starting`, messages may be queued for it."""
         match command:
             case AskResponse():
-                return self._response(command)
+                return self._response(command, by)
             case QueueMessage(task_id=task_id) if task_id is not None:
-                return self._message_to(task_id, command)
+                return self._message_to(task_id, command, by)
             case QueueMessage():
-                return self._message(command, is_starting=is_starting)
+                return self._message(command, by, is_starting=is_starting)
             case EditQueuedMessage() | RemoveQueuedMessage():
                 queued = self._queue.find(command.id)
                 return queued if isinstance(queued, Refused) else self._editing(queued, command)
@@ -65,7 +66,7 @@ class InputCommands:
             return EMPTY_MESSAGE
         return accepting(lambda: self._queue.edit(queued, command), queued.id)
 
-    def _response(self, command: AskResponse) -> Decision[Accepted]:
+    def _response(self, command: AskResponse, by: AnsweredBy | None) -> Decision[Accepted]:
         try:
             answer = answer_in(command)
         except UnknownResponse as unknown:
@@ -73,14 +74,14 @@ class InputCommands:
         if self._asks.is_about_output(command.ts):
             return self._response_to_output(answer)
         pending = self._asks.find(command.ts)
-        return pending if isinstance(pending, Refused) else self.answering(pending, answer)
+        return pending if isinstance(pending, Refused) else self.answering(pending, answer, by)
 
-    def answering(self, pending: PendingAsk, answer: Answer) -> SessionChange[Accepted]:
+    def answering(self, pending: PendingAsk, answer: Answer, by: AnsweredBy | None) -> SessionChange[Accepted]:
         """Answer an open ask. If that ends the task, it has ended when the answer is accepted."""
 
         async def make() -> Accepted:
             is_end = pending.message.ask in NOTHING_TO_DO_ASKS and self._runner.ends_with(pending, answer)
-            self._asks.settle(pending, answer)
+            self._asks.settle(pending, answer, by)
             if is_end:
                 await self._runner.end()
             return Accepted(id=str(pending.message.ts))
@@ -95,32 +96,33 @@ class InputCommands:
             return accepting(lambda: None)
         return self._queueing(QueueMessage(text=answer.text, images=answer.images))
 
-    def _message(self, command: QueueMessage, *, is_starting: bool) -> Decision[Accepted]:
+    def _message(self, command: QueueMessage, by: AnsweredBy | None, *, is_starting: bool) -> Decision[Accepted]:
         """Deliver the message at once if an open ask takes it as its answer; otherwise queue it."""
         if not command.text.strip() and not command.images:
             return EMPTY_MESSAGE
         runtime = visible_runtime(self._runner)
-        if runtime is not None and (answering := self._delivering(command, runtime.task_id)) is not None:
+        if runtime is not None and (answering := self._delivering(command, runtime.task_id, by)) is not None:
             return answering
         return NO_TASK if self._runner.is_over and not is_starting else self._queueing(command)
 
-    def _message_to(self, task_id: str, command: QueueMessage) -> Decision[Accepted]:
+    def _message_to(self, task_id: str, command: QueueMessage, by: AnsweredBy | None) -> Decision[Accepted]:
         """The same for one of several tasks. A task that its parent waits for shares the queue of its parent."""
         if not command.text.strip() and not command.images:
             return EMPTY_MESSAGE
         task = next((task for task in self._runner.open_tasks if task.runtime.task_id == task_id), None)
         if task is None or self._runner.is_over:
             return no_such_task(task_id)
-        return self._delivering(command, task_id) or self._queueing(command, task.runtime.queue_id)
+        return self._delivering(command, task_id, by) or self._queueing(command, task.runtime.queue_id)
 
-    def _delivering(self, command: QueueMessage, task_id: str) -> SessionChange[Accepted] | None:
+    def _delivering(self, command: QueueMessage, task_id: str, by: AnsweredBy | None) -> SessionChange[Accepted] | None:
         """The message as the answer to the open ask of the task; None if it has none that takes it."""
         pending = self._asks.newest_of(task_id)
         asked = None if pending is None else pending.message.asked
         is_for_later = (command.after_turn or command.is_command) and not isinstance(asked, CompletionAsk)
         if pending is None or not is_answered_by_queue(asked) or is_for_later:
             return None
-        return self.answering(pending, Say(text=command.text, images=command.images, is_command=command.is_command))
+        said = Say(text=command.text, images=command.images, is_command=command.is_command)
+        return self.answering(pending, said, by)
 
     def _queueing(self, command: QueueMessage, queue_id: str | None = None) -> SessionChange[Accepted]:
         async def make() -> Accepted:

@@ -36,6 +36,7 @@ from robota.protocol.commands import (
     ClearTask,
     Command,
     ContextCommand,
+    EngineCommand,
     InputCommand,
     NewTask,
     OlderRowsRequest,
@@ -46,7 +47,6 @@ from robota.protocol.commands import (
     SetPermissionMode,
     SlashCommand,
     SwitchMode,
-    TaskCommand,
     UnknownCommand,
 )
 from robota.protocol.events import (
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from robota.engine.session.tool_gathering import ToolGathering
     from robota.engine.task.resumption import PausedTask
     from robota.engine.task.task import Task
+    from robota.log.kinds.calls import AnsweredBy
     from robota.log.replay.session import SessionFold
 
 # A hanging disk must not block the exit: everything written is already in the kernel's page cache.
@@ -121,14 +122,13 @@ class Session:
         """Imported with the first task, to keep start-up fast."""
         from robota.engine.session.task_factory import TaskFactory
 
-        shared = (self._services, self._bus, self._journal, self._asks, self._queue, self._grants)
-        return TaskFactory(*shared, self._tree)
+        return TaskFactory(self._services, self._bus, self._journal, self._asks, self._queue, self._grants, self._tree)
 
-    async def submit(self, command: Command) -> Receipt:
-        """Answer a command: decide, and only then change something. Whatever happens, there is a receipt."""
-        return await answered(command, self._receipt(command))
+    async def submit(self, command: Command, by: "AnsweredBy | None" = None) -> Receipt:
+        """Decide, and only then change something; there always is a receipt. `by` is recorded with an answer."""
+        return await answered(command, self._receipt(command, by))
 
-    async def _receipt(self, command: Command) -> Receipt:
+    async def _receipt(self, command: Command, by: "AnsweredBy | None") -> Receipt:
         if isinstance(command, OlderRowsRequest):
             return await self._send_older_rows(command)
         if isinstance(command, RewindCommand):
@@ -137,12 +137,12 @@ class Session:
             return Refused(code="no_commands", message="This session has no slash commands.")
         if isinstance(command, UnknownCommand):
             return Refused(code="unknown_command", message=f"Nothing was changed: {command.problem}.")
-        return await self._changes.make(lambda: self._decide(command))
+        return await self._changes.make(lambda: self._decide(command, by))
 
-    async def _decide(self, command: TaskCommand | InputCommand | ContextCommand) -> Decision[Accepted]:
+    async def _decide(self, command: EngineCommand, by: "AnsweredBy | None") -> Decision[Accepted]:
         """What a command does. Nothing is changed before that is decided."""
         if isinstance(command, InputCommand):
-            return self._input.decide(command, is_starting=self.is_gathering)
+            return self._input.decide(command, by, is_starting=self.is_gathering)
         if isinstance(command, ContextCommand):
             return await self.context.decide(command)
         match command:

@@ -58,7 +58,7 @@ async def _ask_about_mode(
     runtime: TaskRuntime, title: str, text: str, call: ToolCall, otherwise: str
 ) -> ToolResult | None:
     """Ask whether another mode may be used; the result for the model if not, None if so."""
-    if not runtime.options.launch.attended and call.id not in runtime.resumed_answers:
+    if not runtime.can_change_mode and call.id not in runtime.resumed_answers:
         text = f"No user is present to approve it, so it was refused. Continue without it: {otherwise}."
         return ToolResult(content=text, is_error=True)
     seed = SeedAsk("tool", text)

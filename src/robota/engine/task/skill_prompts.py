@@ -222,7 +222,9 @@ class SkillPrompts:
         if executed.ends_task is not None:
             raise PromptHalted(executed.ends_task)
         if executed.status == "denied":
-            raise PromptNotSent(f"a call that it needs was not allowed: {executed.reason or ''}".rstrip(": "))
+            told, _, _ = executed.result.content.partition("\n")
+            why = f"a call that it needs was not allowed: {executed.reason or ''}".rstrip(": ")
+            raise PromptNotSent(why, for_model=f"a call that it needs was not allowed. {told}")
         return executed.result
 
     def _call_id(self) -> str:

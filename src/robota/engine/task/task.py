@@ -484,7 +484,7 @@ class Task:
                 return self._propose_memory(control)
             case Complete():
                 self.runtime.rows.say("completion_result", control.result, call_id=call.id)
-                return ToolResult(content="The result was shown to the user.", control=control)
+                return ToolResult(content="The task is complete.", control=control)
             case _:
                 assert_never(control)
 

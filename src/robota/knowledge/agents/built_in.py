@@ -8,7 +8,7 @@ from robota.protocol.permission_mode import PermissionMode
 BUILT_IN_AGENTS: Final = (
     AgentDefinition(
         name=GENERAL_PURPOSE,
-        description="Any task of several steps: research, changes, checks. It has all tools.",
+        description="Any task of several steps: research, changes, checks. It has your tools.",
     ),
     AgentDefinition(
         name="Explore",

@@ -42,6 +42,8 @@ MAX_CHARACTERS: Final = 200_000
 # With less room than this, a call is not worth making.
 MIN_CHARACTERS: Final = 200
 MAX_REASON: Final = 300
+OUTSIDE: Final = "it is outside the workspace"
+NO_ROOM: Final = "there is no room left for it"
 GIT_COMMANDS: Final = {
     # Not `git diff HEAD`, which fails before the first commit.
     GitState.CHANGES: "git status --short && git diff --staged && git diff",
@@ -71,9 +73,10 @@ class ToolLookup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotInserted(msgspec.Struct, frozen=True):
-    """The reason why a mention that names something is not expanded."""
+    """The reason why a mention that names something is not expanded; for the model, without advice for the user."""
 
     reason: str
+    for_model: str
 
 
 class MentionExpander:
@@ -117,12 +120,12 @@ class MentionExpander:
         except PromptHalted:
             raise
         except PromptNotSent as problem:
-            content = NotInserted(str(problem))
+            content = NotInserted(str(problem), problem.for_model)
         match content:
             case None:
                 return
-            case NotInserted(reason):
-                self._leave_out(mention, reason)
+            case NotInserted():
+                self._leave_out(mention, content)
             case str(text):
                 self._insert(mention, text)
             case never:
@@ -134,7 +137,7 @@ class MentionExpander:
         if lookup is None or isinstance(lookup, NotInserted):
             return lookup
         if self._remaining < MIN_CHARACTERS:
-            return NotInserted("there is no room left for it")
+            return NotInserted(NO_ROOM, NO_ROOM)
         match lookup:
             case ToolLookup():
                 return await self._run(lookup)
@@ -186,7 +189,7 @@ class MentionExpander:
             case PathKind.NOTHING:
                 return None
             case PathKind.OUTSIDE:
-                return NotInserted("it is outside the workspace; /add-dir lets the session read a directory")
+                return NotInserted(f"{OUTSIDE}; /add-dir lets the session read a directory", OUTSIDE)
             case PathKind.DIRECTORY:
                 return ToolLookup(tool=self._tools.list_files, arguments={"path": path})
             case PathKind.FILE:
@@ -198,7 +201,7 @@ class MentionExpander:
     async def _run(self, lookup: ToolLookup) -> str | NotInserted | None:
         result = await self._call(lookup.tool, lookup.arguments)
         if result.is_error or _has_failed(result):
-            return None if lookup.may_fail else NotInserted(result.content)
+            return None if lookup.may_fail else NotInserted(result.content, result.content)
         self._images += result.images
         return result.content
 
@@ -211,7 +214,7 @@ class MentionExpander:
             except PromptHalted:
                 raise
             except PromptNotSent as problem:
-                parts.append(f"$ {command}\nNot run: {problem}")
+                parts.append(f"$ {command}\nNot run: {problem.for_model}")
             else:
                 parts.append(f"$ {command}\n{result.content}")
         return "\n\n".join(parts)
@@ -227,10 +230,10 @@ class MentionExpander:
         self._inserted += 1
         self._blocks.append(_block(mention, text))
 
-    def _leave_out(self, mention: Mention, reason: str) -> None:
-        reason = single_line(" ".join(reason.split()), MAX_REASON)
+    def _leave_out(self, mention: Mention, why: NotInserted) -> None:
+        reason, for_model = (single_line(" ".join(text.split()), MAX_REASON) for text in (why.reason, why.for_model))
         self._inserted += 1
-        self._blocks.append(_block(mention, f"Not inserted: {reason}"))
+        self._blocks.append(_block(mention, f"Not inserted: {for_model}"))
         self._notices.append(f"{single_line(mention.written)} was not inserted: {reason}")
 
     def _leave_out_rest(self, mentions: Sequence[Mention]) -> None:

@@ -36,13 +36,26 @@ class ReviewRecord(TaskPayload, frozen=True, kw_only=True):
     cost: float | None = None
 
 
+class AnsweredBy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Who gave an answer: a client, its process, and the terminal of that process if it has one."""
+
+    client: str
+    pid: int
+    program: str = ""
+    terminal: str = ""
+
+
 @record_kind("answer")
 class AnswerRecord(TaskPayload, frozen=True, kw_only=True):
-    """The user's answer to the ask `ts`. For the audit; it never approves anything again."""
+    """The user's answer to the ask `ts`. For the audit; it never approves anything again.
+
+    Without `by` it was given by nobody: a time limit, or a message that was queued before the ask.
+    """
 
     ts: int
     response: str
     text: str | None = None
+    by: AnsweredBy | None = None
 
 
 @record_kind("reached")

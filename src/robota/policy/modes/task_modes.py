@@ -82,7 +82,7 @@ def known_modes(*layers: Iterable[TaskMode]) -> dict[str, TaskMode]:
 
 
 def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str, TaskMode]) -> str | None:
-    """Why a mode does not allow a tool, worded for the model; None if it does.
+    """Why a mode does not allow a tool, worded for the model, which is told apart what it can do; None if it does.
 
     Without `touches`, this only checks whether the mode includes the tool at all.
     """
@@ -94,12 +94,8 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
     group = next((group for group in task_mode.groups if group.name is tool.group), None)
     if group is None:
         others = [slug for slug, each in modes.items() if any(group.name is tool.group for group in each.groups)]
-        rest = (
-            f"Modes that have it: {', '.join(others)}. Ask for one with switch_mode."
-            if others
-            else "Continue without it."
-        )
-        return f"{tool.name} is not available in {task_mode.name} mode. {rest}"
+        have_it = f" Modes that have it: {', '.join(others)}." if others else ""
+        return f"{tool.name} is not available in {task_mode.name} mode. Nothing was run.{have_it}"
     if group.file_regex is None or touches is None:
         return None
     from robota.config.linear_pattern import fits_pattern
@@ -110,8 +106,7 @@ def allows(tool: AnyTool, mode: str, touches: Touches | None, modes: Mapping[str
     what = group.description or f"files matching {group.file_regex}"
     target = repr(kept_out[0]) if kept_out else "a file that the call does not name"
     return (
-        f"{task_mode.name} mode cannot change {target}. It can change: {what}. Nothing was changed. "
-        "Choose such a file, or ask for another mode with switch_mode."
+        f"{task_mode.name} mode cannot change {target}. It can change: {what}. Nothing was changed. Choose such a file."
     )
 
 

@@ -16,7 +16,9 @@ DOMAIN: Final = "domain:"
 MCP: Final = "mcp__"
 
 # For these tools the parentheses contain the words of a command; for all others a path or a host.
+# A rule that names one of these is about the commands of every tool.
 COMMAND_TOOLS: Final = frozenset({"execute_command", "Bash"})
+TAKES_COMMANDS: Final = COMMAND_TOOLS | {"background_process", "BackgroundProcess"}
 # For these the parentheses contain the name of a skill, perhaps with ` *` for its arguments, or of an agent.
 SKILL_TOOLS: Final = frozenset({"skill", "Skill", "agent", "Agent"})
 # These two names match every tool that writes files, or every tool that only reads them.
@@ -41,6 +43,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     def is_about_commands(self) -> bool:
         """Whether this is a rule for shell commands."""
         return self.tool in COMMAND_TOOLS
+
+    def is_about_commands_of(self, tool: str, label: str) -> bool:
+        """Whether this is a rule for commands of the tool with this id and label."""
+        return self.is_about_commands or self.tool in {tool, label}
 
     @property
     def paths(self) -> str | None:
@@ -149,7 +155,7 @@ def _problem_with_spec(rule: Rule) -> str | None:
         return None if len(_skill_name(rule.spec).split()) == 1 else "it must be the name of a skill or an agent"
     if rule.spec.startswith(DOMAIN):
         return None if rule.spec.removeprefix(DOMAIN).strip(".*") else "the domain is empty"
-    if not rule.is_about_commands:
+    if rule.tool not in TAKES_COMMANDS:
         return problem_with_pattern(rule.spec)
     # Imported only if there are rules about commands.
     from robota.policy.rules.command_match import problem_with_words
@@ -160,7 +166,7 @@ def _problem_with_spec(rule: Rule) -> str | None:
 def names_tool(rule: Rule, tool: str, label: str, effects: frozenset[Effect]) -> bool:
     """Whether the rule could match some call of the tool."""
     if rule.is_about_commands:
-        return Effect.EXECUTE in effects and (rule.tool in {tool, label} or bool(COMMAND_TOOLS & {tool, label}))
+        return Effect.EXECUTE in effects and bool(TAKES_COMMANDS & {tool, label})
     anything = Subject(tool=tool, label=label, effects=effects, touches=Touches(), mode="")
     return _names(rule, anything, broadly=True)
 

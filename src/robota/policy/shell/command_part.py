@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from robota.contracts.verdict import Subject
 from robota.policy.protected.path_resolver import MAX_PATH_LENGTH, PathResolver, TooMuchWork
 from robota.policy.shell.readonly import OnlyLooks, only_looks
 from robota.policy.shell.runs_other_programs import runs_anything
@@ -32,6 +33,7 @@ class CommandPart(msgspec.Struct, frozen=True, kw_only=True):
     command: SimpleCommand
     unwrapped: Unwrapped
     directories: tuple[str, ...]
+    tool: str
     label: str
     looks: OnlyLooks | None
     feeder: str = ""
@@ -88,7 +90,7 @@ def command_part(
     command: SimpleCommand,
     unwrapped: Unwrapped,
     directories: tuple[str, ...],
-    label: str,
+    subject: Subject,
     resolver: PathResolver | None,
 ) -> CommandPart:
     """Without `resolver`, the files that will exist when the command runs are treated as unknown."""
@@ -99,7 +101,14 @@ def command_part(
     is_understood = inner is None or unwrapped.faithful
     no_flags = _no_flags(command, directories, resolver) if resolver is not None else frozenset()
     looks = only_looks(command, inner or command.argv, no_flags) if is_understood else None
-    return CommandPart(command=command, unwrapped=unwrapped, directories=directories, label=label, looks=looks)
+    return CommandPart(
+        command=command,
+        unwrapped=unwrapped,
+        directories=directories,
+        tool=subject.tool,
+        label=subject.label,
+        looks=looks,
+    )
 
 
 def _no_flags(command: SimpleCommand, directories: tuple[str, ...], resolver: PathResolver) -> frozenset[int]:

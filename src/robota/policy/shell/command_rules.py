@@ -105,7 +105,7 @@ def takes_text(part: CommandPart) -> bool:
 
 
 def _speaks_against(rule: Rule, part: CommandPart, context: PolicyContext) -> bool:
-    if rule.is_about_commands or rule.tool in {part.label, "*"}:
+    if rule.tool == "*" or rule.is_about_commands_of(part.tool, part.label):
         return rule.spec is None or _could_run(part, pattern_words(rule.spec))
     if rule.paths is None:
         return (rule.speaks_of_all(EDIT) and bool(part.written)) or (rule.speaks_of_all(READ) and bool(part.looked_at))
@@ -127,7 +127,7 @@ def _could_run(part: CommandPart, pattern: Argv) -> bool:
 
 
 def _speaks_for(rule: Rule, part: CommandPart) -> bool:
-    if not rule.is_about_commands and rule.tool != part.label:
+    if not rule.is_about_commands_of(part.tool, part.label):
         return False
     if rule.spec is None:
         return True

@@ -71,6 +71,7 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
                     text=command,
                     reason=reason,
                     possible=possible,
+                    tool=subject.tool,
                     label=subject.label,
                     directories=_start(subject, context),
                 )
@@ -81,7 +82,7 @@ def decide_command(subject: Subject, command: str, context: PolicyContext) -> Ve
             case _:
                 assert_never(script)
     except TooMuchWork:
-        if isinstance(script, Opaque) and is_asked_anyway(subject.label, context):
+        if isinstance(script, Opaque) and is_asked_anyway(subject.tool, subject.label, context):
             return ask("The command is too large to be checked word by word and needs approval as a whole.")
         return _beyond_limits("It names too many files to check; split it into smaller commands.")
 
@@ -168,7 +169,7 @@ def _parts(
         unwrapped = unwrap(command.argv)
         if isinstance(unwrapped, TooDeep):
             return None
-        part = command_part(command, unwrapped, directories, subject.label, resolver)
+        part = command_part(command, unwrapped, directories, subject, resolver)
         if part.looks is not None and context.resolver.takes_from_workspace(part.inner[0]):
             part = msgspec.structs.replace(part, looks=None)
         if parts and "xargs" in unwrapped.wrappers:

@@ -35,14 +35,15 @@ class OpaqueCommand(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     reason: str
     possible: tuple[Argv, ...]
+    tool: str
     label: str
     directories: tuple[str, ...]
 
 
-def is_asked_anyway(label: str, context: PolicyContext) -> bool:
+def is_asked_anyway(tool: str, label: str, context: PolicyContext) -> bool:
     """Whether every command that cannot be parsed needs approval, regardless of what it names."""
     everything = [rule for rule in (*context.allow, *context.grants) if rule.spec is None]
-    lets_through = any(rule.is_about_commands or rule.tool == label for rule in everything)
+    lets_through = any(rule.is_about_commands_of(tool, label) for rule in everything)
     is_careful = context.mode in {PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS, PermissionMode.CONFINED}
     return is_careful and not context.deny and not lets_through
 
@@ -126,7 +127,7 @@ def _rule_against(command: OpaqueCommand, rules: Iterable[Rule], context: Policy
 
 
 def _speaks_against(rule: Rule, command: OpaqueCommand, context: PolicyContext) -> bool:
-    if rule.is_about_commands or rule.tool in {command.label, "*"}:
+    if rule.tool == "*" or rule.is_about_commands_of(command.tool, command.label):
         if rule.spec is None:
             return True
         pattern = pattern_words(rule.spec)
@@ -158,6 +159,5 @@ def _from_braces(match: re.Match[str]) -> Iterator[str]:
 
 
 def _rule_for_everything(command: OpaqueCommand, rules: Iterable[Rule]) -> Rule | None:
-    return next(
-        (rule for rule in rules if rule.spec is None and (rule.is_about_commands or rule.tool == command.label)), None
-    )
+    everything = (rule for rule in rules if rule.spec is None)
+    return next((rule for rule in everything if rule.is_about_commands_of(command.tool, command.label)), None)

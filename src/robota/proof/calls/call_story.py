@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from robota.log.kinds.calls import AnsweredBy
+
 APPROVED = "yesButtonClicked"
 REJECTED = "noButtonClicked"
 CHANGED = "objectResponse"  # approved with another input
@@ -48,6 +50,7 @@ class CallStory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, r
     answered_ms: int = 0
     answer: str = ""
     answer_text: str = ""
+    answered_by: AnsweredBy | None = None
     cost: float | None = None
     tokens_in: int = 0
     tokens_out: int = 0

@@ -109,7 +109,9 @@ class StoryFold(msgspec.Struct, omit_defaults=True):
             case AnswerRecord() if payload.ts in self.asks:
                 call_id = self.asks.pop(payload.ts)
                 text = (payload.text or "")[:MAX_TEXT_LENGTH]
-                self._change_story(call_id, answered_ms=ts, answer=payload.response, answer_text=text)
+                self._change_story(
+                    call_id, answered_ms=ts, answer=payload.response, answer_text=text, answered_by=payload.by
+                )
             case ToolStartRecord():
                 shown = _bounded(payload.input)
                 self._change_story(payload.call_id, payload.tool, payload.task_id, started_ms=ts, input=shown)

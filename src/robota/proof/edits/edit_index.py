@@ -23,7 +23,7 @@ from robota.workspace.checkpoints.private_git import CheckpointError
 
 INDEX: Final = DerivedIndex(
     name="edits.sqlite",
-    version=4,
+    version=5,
     schema="""
 CREATE TABLE log(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER NOT NULL, changed INTEGER NOT NULL,
   inode INTEGER NOT NULL, offset INTEGER NOT NULL, hash TEXT NOT NULL, is_copy INTEGER NOT NULL, fold BLOB NOT NULL);

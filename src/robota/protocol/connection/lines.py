@@ -70,7 +70,11 @@ class Shutdown(ClientCommand, frozen=True, kw_only=True, tag="shutdown"):
     """End the connection. A session that only this client has is closed, and can be resumed."""
 
 
-ConnectionRequest = ClientHello | WebviewDidLaunch | SendMessage | Ping | Shutdown
+class StopSession(ClientCommand, frozen=True, kw_only=True, tag="stopSession"):
+    """Close the session for all its clients. It can be resumed."""
+
+
+ConnectionRequest = ClientHello | WebviewDidLaunch | SendMessage | Ping | Shutdown | StopSession
 Request = ConnectionRequest | Command
 ServerLine = ServerHello | LineProblem
 

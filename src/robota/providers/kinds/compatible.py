@@ -65,7 +65,12 @@ OPENROUTER = msgspec.structs.replace(
         url="https://openrouter.ai/api/v1",
         key="OPENROUTER_API_KEY",
         model="anthropic/claude-sonnet-4.5",
-        options={"headers": {"x-title": "Robota"}, "body": {"usage": {"include": True}}},
+        options={
+            "headers": {"x-title": "Robota"},
+            "body": {"usage": {"include": True}},
+            "cacheKeyField": "session_id",
+            "cacheMarks": ["anthropic/", "~anthropic/", "qwen/"],
+        },
     ),
     cost_source=CostSource.REPORTED,
 )
@@ -89,7 +94,12 @@ MISTRAL = hosted(
     key="MISTRAL_API_KEY",
     model="mistral-medium-latest",
     # It reports usage by default, and rejects fields, call ids and message orders that others accept.
-    options={"streamOptions": False, "shortCallIds": True, "userAfterTool": False},
+    options={
+        "streamOptions": False,
+        "shortCallIds": True,
+        "userAfterTool": False,
+        "cacheKeyField": "prompt_cache_key",
+    },
 )
 
 GROQ = hosted(

@@ -22,8 +22,8 @@ ONLY_CHAT: Final = (
     "If this server speaks only Chat Completions, as many local ones do: robota config set providers.{}.type "
     "openai-compatible"
 )
-# What Chat Completions at OpenAI requires and compatible servers do not.
-CHAT_DEFAULTS: Final = {"maxTokensField": "max_completion_tokens"}
+# What Chat Completions at OpenAI requires or offers, and compatible servers do not.
+CHAT_DEFAULTS: Final = {"maxTokensField": "max_completion_tokens", "cacheKeyField": "prompt_cache_key"}
 
 
 class OpenAiOptions(ServerOptions, frozen=True, kw_only=True, rename="camel"):

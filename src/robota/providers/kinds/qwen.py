@@ -47,6 +47,7 @@ DEFINITION = msgspec.structs.replace(
         url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         key="DASHSCOPE_API_KEY",
         model="qwen3.6-plus",
+        options={"cacheMarks": ["qwen"]},
     ),
     create_provider=create,
 )

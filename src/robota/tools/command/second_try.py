@@ -52,7 +52,7 @@ def second_try(failed: FailedCommand) -> Alternative:
     if rest is not None and writes_git_data(rest) and OF_GIT in failed.output:
         return _offered(failed, {}, "on its own, because git may change its data")
     if (closed := _closed_to_unapproved(failed)) is not None:
-        return _offered(failed, {}, f"with your approval, so that it can write in {closed}", needs_approval=True)
+        return _offered(failed, {}, f"approved, so that it can write in {closed}", needs_approval=True)
     missing = _missing(failed)
     if missing and _can_open(missing, failed):
         return _offered(failed, {"opened": list(missing)}, f"so that it can {describe_extra_access(missing)}")
@@ -63,7 +63,7 @@ def second_try(failed: FailedCommand) -> Alternative:
 def beyond_limits(failed: FailedCommand, limit: str) -> Alternative:
     """The retry of a command that was stopped at a limit for what nobody approved."""
     stopped = msgspec.structs.replace(failed, refused=(STOPPED_AT_LIMIT.format(limit),))
-    return _offered(stopped, {}, f"with your approval, without the limit of {limit}", needs_approval=True)
+    return _offered(stopped, {}, f"approved, without the limit of {limit}", needs_approval=True)
 
 
 def _closed_to_unapproved(failed: FailedCommand) -> str | None:

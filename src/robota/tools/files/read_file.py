@@ -24,7 +24,7 @@ from robota.contracts.tool import (
 )
 from robota.contracts.workspace import Files
 from robota.protocol.conversation import ImageSource
-from robota.protocol.views import TextView
+from robota.protocol.views import FieldsView, NamedText, TextView
 from robota.text.visible import printable_name
 from robota.tools.presentation import SayTool, description_beside, tool_ask
 from robota.workspace.files.files import FileData
@@ -99,7 +99,15 @@ async def prepare(params: ReadFileParams, context: ToolContext) -> Prepared:
         reason=_range_asked_for(params),
         start_line=params.around_line or params.offset,
     )
-    return Prepared(preview=tool_ask(action), run=lambda: _read(params, context))
+    return Prepared(preview=tool_ask(action, _shown(action)), run=lambda: _read(params, context))
+
+
+def _shown(action: SayTool) -> FieldsView:
+    """The path, the file that it leads to if that is another one, and the lines if not all are wanted."""
+    texts = {"path": action.path, "file": action.content if action.content != action.path else None}
+    if action.start_line is not None:
+        texts["lines"] = action.reason
+    return FieldsView(fields=tuple(NamedText(name=name, text=text) for name, text in texts.items() if text))
 
 
 def touches(params: ReadFileParams) -> Touches:

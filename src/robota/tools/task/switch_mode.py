@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import ChangeMode, Preview, titled
+from robota.contracts.tool import ChangeMode, Preview, ToolRole, titled
 from robota.tools.presentation import SayTool, tool_ask
 from robota.tools.steering_tool import steering_tool
 
@@ -24,4 +24,11 @@ def preview(params: SwitchModeParams) -> Preview:
     return tool_ask(SayTool(tool="switchMode", mode=params.mode_slug, reason=params.reason))
 
 
-TOOL = steering_tool(__file__, SwitchModeParams, order, preview, title=titled("Mode", "mode_slug"))
+TOOL = steering_tool(
+    __file__,
+    SwitchModeParams,
+    order,
+    preview,
+    title=titled("Mode", "mode_slug"),
+    role=ToolRole.MODE_CHANGER,
+)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,9 @@ def test_a_hand_a_rule_and_an_intent_are_told_apart_also_from_below(robota: Robo
     assert asked["agent"]["approval"]["by"] == "person" and asked["agent"]["approval"]["lookedMs"] > 0
     assert asked["agent"]["intent"] == ruled["agent"]["intent"] == "INT-007"
     shown = robota("why", "asked.txt").stdout
-    assert "intent    INT-007" in shown and "allowed   by the user, after " in shown
+    assert "intent    INT-007" in shown and re.search(
+        r"allowed   by the user in robota \(process \d+ at /dev/pts/\d+\), after ", shown
+    )
     (robota.workspace / "below").mkdir()
     below = Robota(robota.workspace / "below", robota.home)
     assert why(below, "../asked.txt")[0]["agent"]["prompt"] == "write notes"

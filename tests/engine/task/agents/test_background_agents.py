@@ -94,6 +94,8 @@ def test_an_agent_that_nobody_can_answer_is_told_so(workspace: Path) -> None:
         await stage.start()
         await stage.until(lambda event: isinstance(event, MessageCreated) and event.message.ask == "completion_result")
         assert "No answer." in tool_results(stage)[0].content
+        logs = [path.read_text() for path in (workspace / ".robota/sessions").rglob("log.jsonl")]
+        assert "No user is present" in "".join(logs) and "<user_message>" not in "".join(logs), "no user said that"
 
     question = call("ask_followup_question", question="Which?", follow_up=[{"text": "A"}])
     turns = [

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import msgspec
+
 from robota.protocol.conversation import (
     AssistantTurn,
     ImageBlock,
@@ -14,7 +16,7 @@ from robota.protocol.conversation import (
     UserTurn,
 )
 from robota.providers.chunks import ModelRequest
-from robota.providers.wire.chat.body import ChatBody
+from robota.providers.wire.chat.body import ChatBody, ChatQuirks
 from tests.providers.conversing import READ_FILE, calling, request, result, user
 
 PNG = ImageSource(media_type="image/png", data="AAAA")
@@ -137,3 +139,50 @@ def test_extra_fields_of_the_profile_cannot_replace_what_we_rely_on() -> None:
 def test_an_empty_object_is_sent_for_a_call_without_arguments() -> None:
     turn = AssistantTurn(content=(ToolUseBlock(id="1", name="x", input={}),))
     assert messages(turn)[0]["tool_calls"][0]["function"]["arguments"] == "{}"
+
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+MARKING = ChatQuirks(cache_key_field="session_id", cache_marks=("anthropic/",))
+
+
+def marked(rows: list[dict[str, Any]]) -> list[str]:
+    """What a server caches everything up to."""
+    parts = [part for row in rows for part in (row["content"] if isinstance(row["content"], list) else [])]
+    return [part["text"] for part in parts if part.get("cache_control") == MARK["cache_control"]]
+
+
+def for_claude(*turns: UserTurn | AssistantTurn, key: str | None = None) -> ModelRequest:
+    return msgspec.structs.replace(request(*turns), model="anthropic/claude-sonnet-4.5", cache_key=key)
+
+
+def test_what_a_server_caches_is_marked_where_it_wants_marks() -> None:
+    """The older mark in the conversation is where the request before had its newest."""
+    body = ChatBody(quirks=MARKING)
+    turns: list[UserTurn | AssistantTurn] = [user("hello")]
+    assert marked(sent(for_claude(*turns), body)["messages"]) == ["Be brief.", "hello"]
+    turns += [calling("read_file", {"path": "a"}), result("A")]
+    assert marked(sent(for_claude(*turns), body)["messages"]) == ["Be brief.", "hello", "A"]
+    turns += [calling("read_file", {"path": "b"}), result("B")]
+    rows = sent(for_claude(*turns), body)["messages"]
+    assert marked(rows) == ["Be brief.", "A", "B"]
+    assert rows[-1] == {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "B", **MARK}]}
+    assert sent(for_claude(*turns), ChatBody(quirks=MARKING))["messages"] == rows, "whatever was encoded before"
+
+
+def test_a_mark_is_at_the_last_text_of_a_turn() -> None:
+    turn = UserTurn(content=(TextBlock(text="see"), ImageBlock(source=PNG)))
+    rows = sent(for_claude(turn), ChatBody(quirks=MARKING))["messages"]
+    assert rows[1]["content"] == [{"type": "text", "text": "see", **MARK}, PNG_PART]
+    only_an_image = UserTurn(content=(ImageBlock(source=PNG),))
+    assert marked(sent(for_claude(only_an_image), ChatBody(quirks=MARKING))["messages"]) == ["Be brief."]
+
+
+def test_other_models_and_servers_get_plain_texts() -> None:
+    assert marked(sent(request(user("hello")), ChatBody(quirks=MARKING))["messages"]) == []
+    assert marked(sent(for_claude(user("hello")))["messages"]) == []
+
+
+def test_a_server_that_routes_by_session_is_told_which_it_is() -> None:
+    assert sent(for_claude(user("hello"), key="s1"), ChatBody(quirks=MARKING))["session_id"] == "s1"
+    assert "session_id" not in sent(for_claude(user("hello"), key="s1"))
+    assert "session_id" not in sent(for_claude(user("hello")), ChatBody(quirks=MARKING))

@@ -126,6 +126,15 @@ def test_usage_excludes_what_came_from_the_cache() -> None:
     assert chunks == [UsageChunk(expected, 0.5), FinishChunk("end_turn")]
 
 
+@pytest.mark.parametrize("field", ["cache_write_tokens", "cache_creation_input_tokens"])
+def test_what_was_written_to_the_cache_is_counted_apart(field: str) -> None:
+    """It costs more than other input."""
+    usage = {"prompt_tokens": 100, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 60, field: 30}}
+    chunks = read(delta("stop") + event({"choices": [], "usage": usage}) + DONE)
+    written = Usage(input_tokens=10, output_tokens=7, cache_read_input_tokens=60, cache_creation_input_tokens=30)
+    assert chunks[0] == UsageChunk(written, None)
+
+
 @pytest.mark.parametrize(
     ("finish", "reason"),
     [

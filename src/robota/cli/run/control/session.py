@@ -74,7 +74,7 @@ async def control_session(
         if last is None and continuing.back_before is not None:
             await go_back(opened.session, continuing.back_before)
         # Whatever a control request changes, the program wants; what a prompt says is refused by itself.
-        session = with_commands(opened, os.environ, attended=True)
+        session = with_commands(opened, os.environ, "control protocol", attended=True)
         options = ControlOptions(
             show_call=shown_as_in_claude_code(opened),
             read_input=_input_reader(opened),

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
@@ -21,6 +21,8 @@ from robota.protocol.permission_mode import PermissionMode
 from robota.serving.session_host import SessionHost
 from robota.serving.standard_streams import own_standard_output, standard_input
 from robota.transport.lines import read_lines
+
+CLIENT: Final = "robota acp"
 
 
 class ServingEditor(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +43,7 @@ def serve(host: VerbHost, args: ServingEditor) -> Answer:
 async def _serve(launch: LaunchOptions) -> int:
     output = Output(own_standard_output())
     connection = AcpConnection(_lines(await standard_input()), output)
-    sessions = SessionHost(os.environ, lambda notice: print(notice, file=sys.stderr), launch)
+    sessions = SessionHost(os.environ, lambda notice: print(notice, file=sys.stderr), launch, CLIENT)
     serving = asyncio.create_task(AcpAgent(sessions, connection).run())
     with signals_to(lambda number: _stop(serving)):
         try:

@@ -23,6 +23,7 @@ from robota.text.visible import single_line
 from robota.workspace.agent_mark import mark_this_process
 
 MAX_PORT: Final = 65_535
+CLIENT: Final = "robota web"
 LOOPBACK: Final = "127.0.0.1"
 DIRECTORY: Final = "web"
 # How long a browser may take to read the file with the link.
@@ -88,7 +89,7 @@ async def _serve(host: VerbHost, args: ServedPage) -> None:
     link_file = None if args.open else _open_browser(link, host)
     # From now on this process speaks for the user, so nothing that it starts may.
     mark_this_process()
-    sessions = SessionHost(os.environ, _tell, LaunchOptions(cwd=host.cwd))
+    sessions = SessionHost(os.environ, _tell, LaunchOptions(cwd=host.cwd), CLIENT)
     about: dict[str, Any] = {"cwd": str(host.root), "isLoopback": address.is_loopback}
     pages = PagesHost(sessions, manage_with(host), about)
     try:

@@ -2,9 +2,7 @@
 
 import msgspec
 
-from robota.clients.tui.flows.entered_text import blocking_ask
 from robota.clients.tui.flows.selection import Selection
-from robota.clients.view.model import OpenAsk, ViewModel
 from robota.protocol.asks.ask import QuestionAsk
 
 
@@ -25,12 +23,11 @@ class OfferedAnswers(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.rows.index is None else self.asked.suggestions[self.rows.index].answer
 
 
-def offered_answers(view: ViewModel, before: OfferedAnswers | None) -> OfferedAnswers | None:
+def offered_answers(asked: QuestionAsk, ts: int, before: OfferedAnswers | None) -> OfferedAnswers | None:
     """The answers to the open question, as they were `before` if it is the same; None if it offers none."""
-    ask: OpenAsk | None = blocking_ask(view)
-    if ask is None or not isinstance(ask.asked, QuestionAsk) or not ask.asked.suggestions:
+    if not asked.suggestions:
         return None
-    if before is not None and before.ts == ask.message.ts:
+    if before is not None and before.ts == ts:
         return before
-    count = len(ask.asked.suggestions)
-    return OfferedAnswers(asked=ask.asked, ts=ask.message.ts, rows=Selection(count=count, index=None, height=count))
+    count = len(asked.suggestions)
+    return OfferedAnswers(asked=asked, ts=ts, rows=Selection(count=count, index=None, height=count))

@@ -189,7 +189,7 @@ def _allowed(story: CallStory) -> str:
         case Approver.PERSON:
             looked = "" if story.looked_ms is None else f", after {story.looked_ms / 1000:.1f} s"
             answer = f", saying: {single_line(story.answer_text, MAX_TEXT)}" if story.answer_text else ""
-            return f"by the user{looked}{answer}"
+            return f"by the user{_window(story)}{looked}{answer}"
         case Approver.RULE:
             return f"by the rule {single_line(story.rule)}"
         case Approver.HOOK:
@@ -198,6 +198,15 @@ def _allowed(story: CallStory) -> str:
             return f"by the permission mode {single_line(story.permission_mode)}: {reason}"
         case Approver.NOBODY:
             return "unknown: the log does not say"
+
+
+def _window(story: CallStory) -> str:
+    """From which client and terminal, if the log says."""
+    by = story.answered_by
+    if by is None:
+        return ""
+    terminal = f" at {single_line(by.terminal)}" if by.terminal else ""
+    return f" in {single_line(by.client or by.program, MAX_TEXT)} (process {by.pid}{terminal})"
 
 
 def _cost(story: CallStory) -> str:
@@ -238,6 +247,7 @@ def _json(start: int, end: int, origin: LineOrigin | None, texts: Sequence[bytes
                 "lookedMs": story.looked_ms,
                 "answer": story.answer or None,
                 "text": story.answer_text or None,
+                "from": None if story.answered_by is None else msgspec.to_builtins(story.answered_by),
             },
             "cost": {"usd": story.cost, "tokensIn": story.tokens_in, "tokensOut": story.tokens_out},
         },

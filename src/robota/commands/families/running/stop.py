@@ -1,7 +1,5 @@
 """The verb `stop`: end a running session, which can be resumed later."""
 
-import os
-import signal
 from typing import Annotated, Final
 
 import msgspec
@@ -11,6 +9,7 @@ from robota.commands.verb import FAILED, Answer, Family, ShellVerb, always, told
 from robota.commands.verb_host import VerbHost
 from robota.config.arguments import Positional
 from robota.config.paths import user_directory
+from robota.protocol.connection.lines import StopSession
 from robota.transport.doors import DIRECTORY
 from robota.transport.entering import enter
 from robota.transport.remote_session import NotConnected
@@ -26,12 +25,12 @@ class StoppedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _stop(host: VerbHost, args: StoppedSession) -> Answer:
-    """Ask its process to end, and wait until the session is closed."""
+    """Let its process close it, and wait for that. Other sessions of the same process go on."""
     directory = user_directory(host.env) / DIRECTORY
     running = await find_running(directory, args.session, host.cwd)
-    session, hello = await enter(directory, running.id, CLIENT)
+    session, _ = await enter(directory, running.id, CLIENT)
     try:
-        os.kill(hello.pid, signal.SIGTERM)
+        await session.submit(StopSession())
         async for _ in session.events():
             pass
     finally:
@@ -43,7 +42,7 @@ async def _stop(host: VerbHost, args: StoppedSession) -> Answer:
 FAMILY: Final = Family(
     name="stop",
     about="End a running session. It can be resumed.",
-    problems=(NotConnected, ProcessLookupError),
+    problems=(NotConnected,),
     explain=always(FAILED),
     main=ShellVerb("stop", "", StoppedSession, _stop, reason=IN_A_SHELL),
 )

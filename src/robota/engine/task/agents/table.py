@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from robota.engine.task.subtasks import TaskTree
     from robota.engine.task.task import Task
 
-CUT_OFF: Final = "The session was closed before the agent had finished. Its work so far is in its own session, {}."
+CUT_OFF: Final = "The session was closed before the agent had finished."
 
 
 class AgentTable:
@@ -147,7 +147,7 @@ class AgentTable:
     def _news_of_earlier(self, parent: "Task", entry: AgentEntry) -> News:
         is_cut_off = entry.status not in ENDED
         status = BackgroundStatus.CANCELLED if is_cut_off else BackgroundStatus(entry.status)
-        text = CUT_OFF.format(entry.session_id) if is_cut_off else entry.result
+        text = CUT_OFF if is_cut_off else entry.result
         text = shortened(text, SHOWN_CHARACTERS, parent.runtime.journal.keep)
 
         def delivered() -> None:

@@ -1,7 +1,7 @@
 """The body of a Chat Completions request, joined from turns that are each encoded once."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from zlib import crc32
 
@@ -23,6 +23,10 @@ from robota.providers.wire.body import RequestHead, TurnFragments, encode_json, 
 RESERVED: Final = frozenset({"model", "messages", "tools", "stream", "stream_options"})
 SHORT_CALL_ID: Final = re.compile(r"[A-Za-z0-9]{9}")
 AFTER_RESULTS: Final = "I have the results."
+# With the mark at the system prompt that makes three of the four that servers take. The older of these two is where the
+# last request had its newest mark, so what that request stored is found again.
+MARKED_USER_TURNS: Final = 2
+CACHE_MARK: Final = {"cache_control": {"type": "ephemeral"}}
 
 
 class ChatQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -31,6 +35,9 @@ class ChatQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     `reasoning_field` names the field for sending the reasoning of calls back to the server.
     `short_call_ids` have nine letters or digits. `user_after_tool` is false where a tool result must be followed by an
     assistant message before a user message.
+
+    `cache_key_field` names the field that keeps the requests of a session on the machine that has cached them.
+    `cache_marks` are the beginnings of the names of models for which only what is marked is cached.
     """
 
     max_tokens_field: str = "max_tokens"
@@ -38,6 +45,12 @@ class ChatQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reasoning_field: str | None = None
     short_call_ids: bool = False
     user_after_tool: bool = True
+    cache_key_field: str | None = None
+    cache_marks: tuple[str, ...] = ()
+
+    def needs_marks(self, model: str) -> bool:
+        """Whether the server caches only what is marked for it."""
+        return model.startswith(self.cache_marks)
 
 
 class ChatBody:
@@ -53,7 +66,18 @@ class ChatBody:
         self._fragments = TurnFragments(lambda turn, _: encode_turn(turn, self._quirks))
 
     def encode(self, request: ModelRequest) -> bytes:
-        return self._fragments.of(request.turns).in_body(self._head.of(request))
+        encoded = self._fragments.of(request.turns)
+        if self._quirks.needs_marks(request.model):
+            self._mark(encoded.newest, request.turns)
+        return encoded.in_body(self._head.of(request))
+
+    def _mark(self, newest: list[bytes], turns: Sequence[Turn]) -> None:
+        """Mark the end of the newest user turns, which are the last of these fragments."""
+        turns = turns[len(turns) - len(newest) :]
+        users = [place for place, turn in enumerate(turns) if isinstance(turn, UserTurn) and newest[place]]
+        for place in users[-MARKED_USER_TURNS:]:
+            messages = _messages(turns[place], self._quirks)
+            newest[place] = _joined([*messages[:-1], _marked(messages[-1])])
 
     def _encode_head(self, request: ModelRequest) -> bytes:
         """Everything up to and including the system message, which opens the list of messages."""
@@ -65,14 +89,36 @@ class ChatBody:
             fields[self._quirks.max_tokens_field] = request.max_output_tokens
         if request.tools:
             fields["tools"] = [_tool(tool) for tool in request.tools]
-        system = encode_json({"role": "system", "content": request.system})
-        return encode_json(fields)[:-1] + b',"messages":[' + system
+        if request.cache_key and self._quirks.cache_key_field:
+            fields[self._quirks.cache_key_field] = request.cache_key
+        system = {"role": "system", "content": request.system}
+        if request.system and self._quirks.needs_marks(request.model):
+            system = _marked(system)
+        return encode_json(fields)[:-1] + b',"messages":[' + encode_json(system)
 
 
 def encode_turn(turn: Turn, quirks: ChatQuirks) -> bytes:
     """The messages of one turn, separated by commas; empty if there is nothing to send."""
-    messages = _assistant(turn, quirks) if isinstance(turn, AssistantTurn) else _user(turn, quirks)
-    return b",".join(encode_json(message) for message in messages)
+    return _joined(_messages(turn, quirks))
+
+
+def _messages(turn: Turn, quirks: ChatQuirks) -> list[dict[str, Any]]:
+    return _assistant(turn, quirks) if isinstance(turn, AssistantTurn) else _user(turn, quirks)
+
+
+def _joined(messages: Iterable[dict[str, Any]]) -> bytes:
+    return b",".join(map(encode_json, messages))
+
+
+def _marked(message: dict[str, Any]) -> dict[str, Any]:
+    """The message with a mark that makes the server cache everything up to its last text."""
+    content = message["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    texts = [place for place, part in enumerate(parts) if part.get("text")]
+    if not texts:
+        return message  # a mark at an empty text is refused
+    last = texts[-1]
+    return {**message, "content": [*parts[:last], {**parts[last], **CACHE_MARK}, *parts[last + 1 :]]}
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

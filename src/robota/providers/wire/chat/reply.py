@@ -46,6 +46,8 @@ class _Choice(msgspec.Struct):
 
 class _PromptDetails(msgspec.Struct):
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None  # at OpenRouter
+    cache_creation_input_tokens: int | None = None  # at Model Studio
 
 
 class _Usage(msgspec.Struct):
@@ -148,15 +150,16 @@ def _take_parts(parts: list[Any], batch: ChunkBatch) -> None:
 
 
 def _usage_chunk(usage: _Usage) -> UsageChunk:
-    details = usage.prompt_tokens_details
-    cached = (details.cached_tokens if details else None) or usage.prompt_cache_hit_tokens or 0
-    prompt = usage.prompt_tokens or 0
-    cached = max(0, min(cached, prompt))
+    details = usage.prompt_tokens_details or _PromptDetails()
+    prompt = max(0, usage.prompt_tokens or 0)
+    cached = max(0, min(details.cached_tokens or usage.prompt_cache_hit_tokens or 0, prompt))
+    written = max(0, min(details.cache_write_tokens or details.cache_creation_input_tokens or 0, prompt - cached))
     return UsageChunk(
         Usage(
-            input_tokens=max(0, prompt - cached),
+            input_tokens=prompt - cached - written,
             output_tokens=max(0, usage.completion_tokens or 0),
             cache_read_input_tokens=cached,
+            cache_creation_input_tokens=written,
         ),
         usage.cost if usage.cost is not None and usage.cost >= 0 else None,
     )
