@@ -22,6 +22,7 @@ class Workbench:
     confined = None
     pinned = ()
     sees_images = True
+    is_attended = True
 
     def __init__(self, root: Path) -> None:
         self.cwd = root

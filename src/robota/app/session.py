@@ -415,7 +415,8 @@ def _tools(
         intents.declaring,
         has_skills=knowledge is not None and knowledge.is_in_prompt,
         has_memory=has_memory and is_memory_there(project, begun.env),
-        has_sandbox=bool(begun.parts.sandbox),
+        # Nobody can allow a command to leave it where nobody attends.
+        has_sandbox=bool(begun.parts.sandbox) and begun.options.launch.attended,
         only=begun.options.launch.only_tools,
     )
     tools.is_forbidden = begun.parts.policy.forbids

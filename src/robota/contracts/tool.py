@@ -51,6 +51,7 @@ class ToolRole(StrEnum):
     OUTPUT_READER = "output_reader"  # reads a stored artifact, by its argument `artifact_id`
     SHELL = "shell"  # runs its argument `command`
     PLANNER = "planner"  # presents its argument `plan` to the user, so it is offered only in attended sessions
+    ASKER = "asker"  # asks the user something, so it is offered only where the task can be answered
     MODE_CHANGER = "mode_changer"  # asks the user for another mode, so it is offered only where that can be allowed
     AGENTS = "agents"  # starts or steers agents, so it is offered only where more can be started
 
@@ -280,6 +281,11 @@ class ToolContext(Protocol):
     @property
     def sees_images(self) -> bool:
         """Whether the model accepts images."""
+        ...
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether a user is there who can allow something."""
         ...
 
     async def ask(self, asked: QuestionAsk) -> str | None:

@@ -87,15 +87,21 @@ def test_where_nobody_can_answer_the_model_learns_why_it_failed(workspace: Path,
     play(workspace, [writing(outside, workspace), DONE], story, attended=False, allowed_tools=("Bash",))
 
 
-def test_a_failure_that_only_may_be_the_sandboxes_doing_is_left_to_the_model(workspace: Path) -> None:
+@pytest.mark.parametrize(
+    ("attended", "told"),
+    [(True, "without_sandbox: true; the user will be asked."), (False, "find a way that works there, or report")],
+)
+def test_a_failure_that_only_may_be_the_sandboxes_doing_is_left_to_the_model(
+    workspace: Path, attended: bool, told: str
+) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
         await stage.until_ask("completion_result")
         [result] = tool_results(stage)
-        assert "without_sandbox: true" in result.content
+        assert told in result.content and ("without_sandbox" in result.content) is attended
 
     denied = {"calls": [call("execute_command", command="echo 'Permission denied'; exit 1")]}
-    play(workspace, [denied, DONE], story, allowed_tools=("Bash",))
+    play(workspace, [denied, DONE], story, allowed_tools=("Bash",), attended=attended)
 
 
 @pytest.mark.parametrize(

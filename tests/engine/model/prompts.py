@@ -87,7 +87,7 @@ def prompt_of(runtime: TaskRuntime, kind: Kind) -> ModePrompt:
         services=msgspec.structs.replace(
             services,
             reach=KnownReach(REACHES[kind.reach]),
-            tools=session_tools(None, has_sandbox=kind.reach != "off"),
+            tools=session_tools(None, has_sandbox=kind.reach != "off" and kind.attended),
             model=msgspec.structs.replace(services.model, info=info),
         ),
     )

@@ -10,6 +10,7 @@ from robota.log.chain.reader import load
 from robota.log.replay.requests import recorded_requests
 from robota.policy.modes.task_modes import BUILT_IN, TaskMode, TaskModes
 from robota.tools.registry import BUILT_IN_IDS, builtin_tools, by_name
+from tests.engine.model.prompts import Kind, prompt_of, real_runtime
 from tests.engine.stage import Stage, call, play, tool_results
 from tests.project.test_wording import texts_of
 
@@ -125,3 +126,21 @@ def test_a_session_with_a_few_tools_is_not_told_of_others(workspace: Path) -> No
         assert "background_process" not in said and "switch_mode" not in said and "new_task" not in said
 
     play(workspace, [{"text": "Done."}], story, only_tools=("Bash",))
+
+
+@pytest.mark.parametrize(
+    ("kind", "lacking"),
+    [
+        (Kind(), set()),
+        (Kind(attended=False), {"switch_mode", "present_plan"}),
+        (Kind(is_subtask=True), {"present_plan"}),
+        (Kind(is_subtask=True, attended=False), {"switch_mode", "present_plan", "ask_followup_question"}),
+        (Kind(agent="general-purpose"), {"present_plan"}),
+        (Kind(agent="Explore"), {"present_plan", "edit_file", "write_to_file", "web_fetch"}),
+    ],
+)
+def test_what_would_always_be_refused_is_not_offered(workspace: Path, kind: Kind, lacking: set[str]) -> None:
+    offered_tools = {spec.name: spec for spec in prompt_of(real_runtime(workspace), kind).specs}
+    assert ALL - offered_tools.keys() == lacking
+    can_leave = {"without_sandbox", "opened"} <= offered_tools["execute_command"].schema["properties"].keys()
+    assert can_leave is kind.attended, "out of the sandbox only where somebody can allow it"

@@ -76,6 +76,7 @@ def test_the_page_about_prompts_has_the_real_numbers(place: Path) -> None:
             ["Commands cannot be confined here"],
             ["sandboxed commands", "installed packages"],
         ),
+        (Kind(agent="Explore"), [], ["web_fetch", "write_to_file"]),
         (Kind(mode="code", attended=False), ["Other modes for new_task: architect ("], ["switch_mode"]),
         (Kind(mode="architect", attended=False), ["Other modes for new_task: ask ("], ["switch_mode", "code ("]),
         (Kind(mode="ask", attended=False), [], ["Other modes", "switch_mode"]),

@@ -99,13 +99,13 @@ class CallContext:
     def show(self, output: str) -> None:
         if self._output is None:
             self._output = self._runtime.rows.stream("command_output", call_id=self._call_id)
-            if self._runtime.options.launch.attended:
+            if self.is_attended:
                 self._timer = asyncio.get_running_loop().call_later(OUTPUT_ASK_SECONDS, self._ask_about_output)
         self._output.append(output)
 
     def announce(self, text: str) -> None:
         self.show(f"{text}\n")
-        if not self._runtime.options.launch.attended:
+        if not self.is_attended:
             self._runtime.warn(text)
 
     @property
@@ -128,10 +128,12 @@ class CallContext:
     def sees_images(self) -> bool:
         return self._runtime.services.model.info.sees_images
 
+    @property
+    def is_attended(self) -> bool:
+        return self._runtime.options.launch.attended
+
     async def ask(self, asked: QuestionAsk) -> str | None:
-        if not self._runtime.options.launch.attended:
-            return None
-        answer = await self._runtime.ask(asked)
+        answer = await self._runtime.ask(asked) if self.is_attended else Reject()
         return None if isinstance(answer, Reject) else answer.text
 
     def close(self, *, interrupted: bool = False) -> None:
@@ -297,8 +299,7 @@ class Admission:
         asks = is_stopped or (runtime.options.launch.attended and not runtime.is_subtask)
         if asks:
             self.repetition.forget()
-        is_last = repetition is Repetition.WARNED
-        raise mistake(await answer_repetition(runtime, call.name, asks=asks, is_last=is_last))
+        raise mistake(await answer_repetition(runtime, call.name, asks=asks, is_last=repetition is Repetition.WARNED))
 
     def _with_input(self, pending: PendingCall, changed: dict[str, Any], who: str) -> PendingCall:
         """The call with another input, which must fit the tool and the mode like the model's own."""
@@ -314,8 +315,7 @@ class Admission:
         return msgspec.structs.replace(pending, call=call, params=params)
 
     def _require_log(self, tool: AnyTool) -> None:
-        trouble = self._runtime.journal.trouble
-        if trouble is not None and tool.changes_something:
+        if tool.changes_something and (trouble := self._runtime.journal.trouble) is not None:
             raise CallStopped("denied", not_logged(trouble))
 
     async def _decide(self, pending: PendingCall, *, needs_approval: bool) -> tuple[Verdict, PendingCall]:

@@ -19,7 +19,7 @@ import msgspec
 from robota.config.paths import repository_top
 from robota.config.settings.schema import Completion
 from robota.contracts.mentioned_tools import without_lines_about
-from robota.contracts.tool import AnyTool, ToolGroup, ToolRole, names_with_role
+from robota.contracts.tool import AnyTool, Effect, ToolGroup, ToolRole, names_with_role
 from robota.contracts.workspace import CommandReach
 from robota.engine.model.reply import CallFormat
 from robota.engine.runtime.options import Options
@@ -177,8 +177,9 @@ def _offered(runtime: TaskRuntime) -> tuple[AnyTool, ...]:
 
     The tool that completes a task is offered only where a reply in words does not complete it, and those that present
     a plan or ask for another mode only where a user can allow it: in every permission mode, so that the prompt survives
-    a change. An agent whose definition lets it only read stays like that, so it has no tools for edits. Tools that are
-    not described are not offered either: many of MCP servers are left to a search, and a rule may forbid one.
+    a change; an agent that nobody can answer has none for questions. One whose definition lets it only read stays like
+    that, so it has no tools that do more. Tools that are not described are not offered either: many of MCP servers are
+    left to a search, and a rule may forbid one.
     """
     services, options = runtime.services, runtime.options
     described = {spec.name for spec in services.tools.specs}
@@ -190,10 +191,11 @@ def _offered(runtime: TaskRuntime) -> tuple[AnyTool, ...]:
         tool
         for tool in tools
         if refusal(runtime, tool, None) is None
-        and not (only_reads and tool.group is ToolGroup.EDIT)
+        and not (only_reads and tool.effects & {Effect.WRITE, Effect.NETWORK})
         and not (has_own and tool.edit_format not in (None, form))
         and not (tool.purpose is CallPurpose.COMPLETION and options.completion is Completion.IMPLICIT)
         and (tool.role is not ToolRole.PLANNER or runtime.can_present_plan)
+        and not (tool.role is ToolRole.ASKER and runtime.is_subtask and not options.launch.attended)
         and (tool.role is not ToolRole.MODE_CHANGER or runtime.can_change_mode)
     )
 

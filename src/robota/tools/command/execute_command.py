@@ -26,7 +26,7 @@ from robota.protocol.views import TerminalView
 from robota.tools.command.report import (
     NO_INPUT,
     PINNED_NOTE,
-    SANDBOX_NOTE,
+    SANDBOX_NOTES,
     KeptOutput,
     NotKept,
     ShownOutput,
@@ -174,7 +174,7 @@ async def _ended(
     if pinned:
         lines.append(PINNED_NOTE.format(pinned))
     if was_confined and not was_stopped and may_be_the_sandbox(ending, output):
-        lines.append(SANDBOX_NOTE)
+        lines.append(SANDBOX_NOTES[context.is_attended])
     lines += (*refused, *outcome.left_out)
     rest = [await _how_to_see_the_rest(outcome, shown, context)] if shown.missing else []
     if outcome.output_file is not None:

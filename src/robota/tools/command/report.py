@@ -38,10 +38,13 @@ SANDBOX_MESSAGES: Final = (
 REFUSAL_MESSAGES: Final = ("Operation not permitted", "Permission denied", "EPERM", "EACCES")
 # Error messages about a reserved name: the sandbox puts an empty directory there, and nothing can be created in it.
 RESERVED_NAME_MESSAGES: Final = ("Permission denied", "Is a directory", "EACCES", "EISDIR")
-SANDBOX_NOTE: Final = (
-    "The command ran in a sandbox: it can write only in the workspace and reach only allowed hosts. If that is why "
-    "it failed, run this exact command again with without_sandbox: true; the user will be asked."
-)
+# By whether a user is there, who can allow the command to run outside.
+SANDBOX_NOTES: Final = {
+    True: "The command ran in a sandbox: it can write only in the workspace and reach only allowed hosts. If that is "
+    "why it failed, run this exact command again with without_sandbox: true; the user will be asked.",
+    False: "The command ran in a sandbox: it can write only in the workspace and reach only allowed hosts. If that is "
+    "why it failed, find a way that works there, or report what could not be done.",
+}
 FAILED_INSIDE: Final = (
     "The command failed in the sandbox, where it can write only in the workspace and reach only allowed hosts."
 )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from robota.contracts.tool import Preview, Question, titled
+from robota.contracts.tool import Preview, Question, ToolRole, titled
 from robota.protocol.asks.ask import QuestionAsk, SuggestedAnswer
 from robota.protocol.asks.seed import seed_ask
 from robota.protocol.calls import CallPurpose
@@ -42,4 +42,5 @@ TOOL = steering_tool(
     preview,
     title=titled("Question", "question"),
     purpose=CallPurpose.QUESTION,
+    role=ToolRole.ASKER,
 )
