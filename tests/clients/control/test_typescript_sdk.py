@@ -48,3 +48,29 @@ def test_callbacks_hooks_and_tools_of_a_program_work_over_two_prompts(robota: Ro
     # What was changed during the first turn holds from the second one on.
     assert any("has no setting for how much it thinks" in each for each in seen["told"])
     assert (robota.workspace / "a.txt").read_text() == "one\n" and not (robota.workspace / "b.txt").exists()
+
+
+def test_each_feature_works_in_a_session_of_its_own(robota: Robota) -> None:
+    """Agents, structured output, resuming, forking at a message, interrupts, checkpoints, tools, a session store."""
+    review = call("agent", description="review", prompt="review it", subagent_type="reviewer")
+    script(
+        robota,
+        {"task": "use the reviewer", "calls": [review]},
+        {"task": "review it", "text": "Fine."},
+        {"task": "use the reviewer", "text": "Reviewed."},
+        {"task": "count the files", "text": '{"count": 5}'},
+        {"task": "say one", "text": "One."},
+        {"task": "sleep long", "calls": [call("execute_command", command="sleep 600")]},
+        {"task": "sleep long", "text": "On."},
+        {"task": "write one", "calls": [call("write_to_file", path="one.txt", content="1\n")]},
+        {"task": "write one", "text": "Written."},
+        otherwise={"text": "More."},
+    )
+    seen = run(robota, "features.mjs")
+    assert "reviewer" in seen["agents"] and seen["callers"] == [False, True, False]
+    assert seen["count"] == {"count": 5}
+    assert seen["resumed"] and seen["forked"] is True
+    assert seen["interrupted"] == ["error_during_execution", "success"]
+    assert (seen["rewound"]["canRewind"], seen["rewound"]["filesChanged"]) == (True, ["one.txt"])
+    assert seen["rewound"]["deletions"] == 1 and seen["kept"] == "1\n"
+    assert seen["tools"] == ["Read", "Output"] and seen["stored"] is False
