@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.scripts import call, script
-from tests.harness.cli import EXECUTABLE, Robota, clean_environment
+from tests.harness.cli import EXECUTABLE, Robota, clean_environment, run, with_room_for
 from tests.harness.terminal import Terminal
 from tests.serving.test_detached import nothing_left, running, until_asked
 from tests.serving.test_door import Served, answers_in, doors, log_of, serving
@@ -176,3 +176,33 @@ def test_what_is_in_the_place_of_a_door_is_not_followed(robota: Robota, tmp_path
     assert done.code == 0 and "Hello." in done.stdout
     assert victim.read_text() == "mine"
     assert ("cannot reach this session" in done.stderr) is (there == "directory")
+
+
+def test_a_session_whose_places_are_taken_is_not_said_to_have_ended(robota: Robota, asking: Served) -> None:
+    """Whoever lists sessions, or wants to answer one, reads why it cannot be reached."""
+    with contextlib.ExitStack() as windows:
+        for _ in range(64):
+            client = Client(door_of(robota, asking))
+            windows.enter_context(client.socket)
+            assert client.until(type="hello")
+        for command in (("ps",), ("inbox", "--list")):
+            assert "64 windows are open" in robota(*command).stderr
+        attached = robota("attach", "--json", asking.id)
+        assert attached.code == 1 and "64 windows are open" in attached.stderr
+        taken = robota("answer", asking.id, "yes")
+        assert taken.code != 0 and "64 windows are open" in taken.stderr
+    assert until_asked(robota, "tool")
+
+
+def test_a_window_without_a_terminal_is_refused_in_plain_words(robota: Robota, asking: Served) -> None:
+    for option in ((), ("--plain",)):
+        refused = robota("attach", asking.id, *option)
+        assert (refused.code, "needs a terminal" in refused.stderr, "Traceback" in refused.stderr) == (1, True, False)
+
+
+def test_a_session_that_cannot_be_logged_is_not_left_running(robota: Robota) -> None:
+    script(robota, {"text": "Hello."})
+    command = with_room_for(0, str(EXECUTABLE), "--detach", "hello")
+    done = run(command, robota.workspace, clean_environment(robota.home), "")
+    assert done.code == 1 and "Could not write to the session log" in done.stderr and done.stdout == "", done
+    assert running(robota) == []

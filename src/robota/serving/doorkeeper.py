@@ -23,8 +23,8 @@ from robota.protocol.connection.lines import LineProblem
 from robota.protocol.slash_commands import SessionWanted
 from robota.serving.door_port import DoorPort
 from robota.serving.greeting import greeting_of
-from robota.transport.accepting import accepted_streams
 from robota.transport.served_stream import ServedStream
+from robota.transport.socket_streams import socket_streams
 from robota.workspace.agent_mark import is_of_agent
 
 MAX_CLIENTS: Final = 64
@@ -122,7 +122,7 @@ class Doorkeeper:
                 pass
 
     async def _let_in(self, connection: socket.socket, peer: Peer) -> None:
-        reader, writer = await accepted_streams(connection)
+        reader, writer = await socket_streams(connection)
         try:
             await self._serve(reader, writer, peer)
         except OSError:

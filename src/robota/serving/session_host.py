@@ -223,7 +223,7 @@ class SessionHost:
         """The running sessions, oldest first."""
         here = [known_running(_as_running(each)) for each in self._held.values()]
         others = await running_sessions(self._doors, besides=frozenset(self._held))
-        both = [*here, *map(known_running, others)]
+        both = [*here, *map(known_running, others.sessions)]
         return sorted(both, key=lambda each: each.process.since_ms if each.process else 0)
 
     async def _stored(self, session_id: str) -> CataloguedSession | Refused:

@@ -37,6 +37,10 @@ class NotConnected(ConnectionError):
     """The session cannot be reached; the message says why."""
 
 
+class Unreachable(NotConnected):
+    """The session runs, but refuses this process or does not answer; the message says why."""
+
+
 class RemoteSession:
     """A `SessionPort` over a stream. One connection is one subscription, so `events` may be called once."""
 
@@ -60,7 +64,7 @@ class RemoteSession:
         first = await anext(self._lines, None)
         greeting = line_in(first) if isinstance(first, bytes) else first
         if isinstance(greeting, LineProblem):
-            raise NotConnected(greeting.message)
+            raise Unreachable(greeting.message)
         if greeting is None:
             raise NotConnected("The session closed the connection, or this is not a session.")
         if greeting.protocol != PROTOCOL:

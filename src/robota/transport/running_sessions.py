@@ -15,7 +15,7 @@ from robota.protocol.seed_calls import CALL_ASKS, CALL_SAYS, title_in
 from robota.protocol.state import AgentStateInfo, detect_agent_state, is_request_row
 from robota.transport.doors import door_ids
 from robota.transport.entering import enter
-from robota.transport.remote_session import NotConnected
+from robota.transport.remote_session import NotConnected, Unreachable
 
 # Its first request may just have begun.
 USAGE_S: Final = 0.5
@@ -63,12 +63,20 @@ class NoSuchSession(NotConnected):
     """No running session matches, or several do; the message lists them."""
 
 
-async def running_sessions(directory: Path, *, besides: Collection[str] = ()) -> list[RunningSession]:
-    """All running sessions with a door, oldest first. Doors of sessions that have ended are removed."""
+class RunningNow(msgspec.Struct, frozen=True, kw_only=True):
+    """All running sessions with a door, the oldest first. `unreachable` says of each other one why it is not known."""
+
+    sessions: list[RunningSession]
+    unreachable: list[Unreachable]
+
+
+async def running_sessions(directory: Path, *, besides: Collection[str] = ()) -> RunningNow:
+    """Look at all sessions that run. Doors of sessions that have ended are removed."""
     ids = [each for each in door_ids(directory) if each not in besides]
     seen = await asyncio.gather(*(look_at(directory, each) for each in ids), return_exceptions=True)
     running = [each for each in seen if isinstance(each, RunningSession)]
-    return sorted(running, key=lambda each: each.hello.since_ms)
+    running.sort(key=lambda each: each.hello.since_ms)
+    return RunningNow(sessions=running, unreachable=[each for each in seen if isinstance(each, Unreachable)])
 
 
 async def look_at(directory: Path, session_id: str) -> RunningSession:
@@ -100,7 +108,8 @@ async def find_running(directory: Path, name: str | None, cwd: Path) -> RunningS
 
     Raises `NotConnected`.
     """
-    running = await running_sessions(directory)
+    now = await running_sessions(directory)
+    running = now.sessions
     if name is not None:
         matching = [each for each in running if each.id == name] or _named(running, name)
     else:
@@ -115,7 +124,7 @@ async def find_running(directory: Path, name: str | None, cwd: Path) -> RunningS
                 if name is not None and door.startswith(name):
                     return await look_at(directory, door)
             problem = "No session is running." if name is None else f"No running session is called {name}."
-            raise NoSuchSession(f"{problem} {_running_list(running)}".rstrip())
+            raise NoSuchSession(" ".join((problem, *map(str, now.unreachable), _running_list(running))).rstrip())
         case _:
             raise NoSuchSession(f"Several sessions match. {_running_list(matching)}")
 

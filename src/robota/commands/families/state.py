@@ -42,7 +42,7 @@ from robota.text.visible import single_line, visible
 from robota.transport.doors import DIRECTORY
 from robota.transport.remote_session import NotConnected
 from robota.transport.running_sessions import RunningSession, look_at
-from robota.workspace.process.lock_holder import holder_of
+from robota.workspace.process.lock_holder import LockHolder, holder_of
 
 MAX_QUESTION: Final = 2_000
 WORDS: Final = "WORDS"
@@ -89,8 +89,7 @@ def show_state(host: VerbHost, args: OneOrNewest) -> VerbAnswer:
     parts: list[SimpleView] = [TableView(columns=(), rows=tuple(rows))]
     if lines:
         parts.append(TextView(text="\n".join(lines)))
-    pid = None if holder is None else holder.pid
-    return shown_parts(parts, _as_json(session, task, info, waiting or of_subtask, ways, pid))
+    return shown_parts(parts, _as_json(session, task, info, waiting or of_subtask, ways, holder))
 
 
 def _running(host: VerbHost, session_id: str) -> RunningSession | None:
@@ -206,13 +205,14 @@ def _as_json(
     info: AgentStateInfo,
     waiting: Message | None,
     ways: list[WayToAnswer],
-    pid: int | None,
+    holder: LockHolder | None,
 ) -> dict[str, Any]:
     return {
         "sessionId": session.id,
         "path": str(session.directory / LOG_NAME),
         "cwd": session.cwd,
-        "pid": pid,
+        "pid": None if holder is None else holder.pid,
+        "sinceMs": None if holder is None else holder.since_ms,
         "taskId": None if task is None else task.task_id,
         "state": msgspec.to_builtins(info),
         "controls": msgspec.to_builtins(controls_at(waiting)),

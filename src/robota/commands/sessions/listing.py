@@ -13,6 +13,7 @@ from robota.log.catalogue.places import session_directories
 from robota.log.chain.reader import LOG_NAME
 from robota.protocol.views import SimpleView, TableView, TextView
 from robota.text.visible import single_line
+from robota.workspace.process.lock_holder import holder_of
 
 MAX_TITLE: Final = 60
 # Ids begin with the time in milliseconds, in this many characters.
@@ -48,7 +49,7 @@ def list_sessions(host: VerbHost, args: ListSessions) -> Answer:
 
 def session_json(session: CataloguedSession) -> dict[str, Any]:
     """The JSON of a session for scripts."""
-    summary = session.summary
+    summary, holder = session.summary, holder_of(session.directory / LOG_NAME) if session.is_live else None
     return {
         "id": session.id,
         "path": str(session.directory / LOG_NAME),
@@ -68,6 +69,8 @@ def session_json(session: CataloguedSession) -> dict[str, Any]:
         "size": session.size,
         "isOwn": session.is_own,
         "isLive": session.is_live,
+        "pid": None if holder is None else holder.pid,
+        "sinceMs": None if holder is None else holder.since_ms,
         "origin": summary.origin,
         "header": summary.header,
     }
@@ -110,11 +113,17 @@ def _row(session: CataloguedSession, id: str, now_ms: int, *, with_directory: bo
         age(session.modified_ms, now_ms),
         f"{session.summary.turns}{'+' if session.is_partial else ''}",
         cost(session),
-        session.state,
+        _state(session),
         single_line(session.model or "?", MAX_TITLE),
     )
     directory = (single_line(session.workspace, MAX_TITLE),) if with_directory else ()
     return (*cells, *directory, title if session.is_own else FOREIGN + title)
+
+
+def _state(session: CataloguedSession) -> str:
+    """What the session does, and which process runs it."""
+    holder = holder_of(session.directory / LOG_NAME) if session.is_live else None
+    return session.state if holder is None else f"{session.state} in {holder.pid}"
 
 
 def _text_view(text: str) -> TextView:

@@ -1,6 +1,6 @@
 """The open questions of all sessions of this user: of those that run, and of those that were left with one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -21,10 +21,12 @@ MAX_TITLE: Final = 80
 NOTHING: Final = "No session asks anything."
 
 
-async def open_questions(env: Mapping[str, str]) -> tuple[SessionAsk, ...]:
-    """All of them, the longest waiting first."""
-    running = await running_sessions(user_directory(env) / DIRECTORY)
-    return pending_asks(map(known_running, running), await stored_sessions(env, None), env, wall_clock_ms())
+async def open_questions(env: Mapping[str, str], tell: Callable[[str], None]) -> tuple[SessionAsk, ...]:
+    """All of them, the longest waiting first. `tell` gets why a running session could not be asked."""
+    now = await running_sessions(user_directory(env) / DIRECTORY)
+    for problem in now.unreachable:
+        tell(str(problem))
+    return pending_asks(map(known_running, now.sessions), await stored_sessions(env, None), env, wall_clock_ms())
 
 
 def listed_questions(asks: Sequence[SessionAsk]) -> Answer:

@@ -60,8 +60,8 @@ def _in_use(path: Path) -> str:
     holder = holder_of(path)
     who = "another process" if holder is None else holder.text
     return (
-        f"The session in {path.parent} is open in {who}. Nothing was changed. Watch it: robota sessions watch "
-        f"{path.parent.name}. Answer and continue it there; it can be resumed here when that process has ended."
+        f"The session in {path.parent} is open in {who}. Nothing was changed. To open a window on it: robota attach "
+        f"{path.parent.name}. Otherwise it can be resumed here when that process has ended."
     )
 
 

@@ -21,6 +21,11 @@ class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
     since: float | None = None
 
     @property
+    def since_ms(self) -> int | None:
+        """When it was started, in milliseconds."""
+        return None if self.since is None else int(self.since * 1000)
+
+    @property
     def text(self) -> str:
         """A description for the user."""
         command = f" ({self.command})" if self.command else ""

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from robota.cli.questions import at_terminal
 from robota.cli.run.conversation import converse
 from robota.commands.verb import Answer, Family, ShellVerb, VerbFailed, ended
 from robota.commands.verb_host import VerbHost
@@ -19,14 +20,18 @@ from robota.protocol.events import Event
 from robota.protocol.slash_commands import NextStep, SessionDetached, SessionWanted, TypedCommand, typed_command
 from robota.serving.shown_session import ShownSession
 from robota.serving.standard_streams import standard_streams
-from robota.transport.doors import DIRECTORY, SUFFIX, short_path
-from robota.transport.entering import enter, enter_again
+from robota.transport.doors import DIRECTORY
+from robota.transport.entering import door_streams, enter, enter_again
 from robota.transport.remote_session import NotConnected, RemoteSession
 from robota.transport.running_sessions import RunningSession, find_running
 from robota.workspace.agent_mark import mark_this_process
 
 CLIENT: Final = "robota attach"
 CHUNK_BYTES: Final = 64 * 1024
+NO_TERMINAL: Final = (
+    "A window needs a terminal for input and output. Nothing was changed. Programs use robota attach --json, scripts "
+    "robota state and robota answer."
+)
 
 
 class AttachedWindow(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +46,8 @@ class AttachedWindow(msgspec.Struct, frozen=True, kw_only=True):
 
 def attach(host: VerbHost, args: AttachedWindow) -> Answer:
     """Show the session until the user leaves this window, or the session ends."""
+    if not args.json and not at_terminal():
+        raise VerbFailed(NO_TERMINAL)
     try:
         end = asyncio.run(_attach(host, args))
     except NotConnected as problem:
@@ -128,8 +135,7 @@ def _in_another(wanted: OtherSession, args: AttachedWindow) -> int:
 
 
 async def _pass_lines_on(directory: Path, session_id: str) -> int:
-    with short_path(directory, session_id + SUFFIX) as path:
-        from_session, to_session = await asyncio.open_unix_connection(path)
+    from_session, to_session = await door_streams(directory, session_id)
     from_user, to_user = await standard_streams()
 
     async def copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

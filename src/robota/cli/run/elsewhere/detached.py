@@ -93,8 +93,9 @@ def _client(first_of: "First", told: int) -> "Client":
 
         first = first_of(opened)
         receipt = None if first is None else await opened.session.submit(first)
-        if isinstance(receipt, Refused):
-            os.write(2, f"robota: {receipt.message}\n".encode())
+        problem = receipt.message if isinstance(receipt, Refused) else opened.session.unsaved
+        if problem is not None:
+            os.write(2, f"robota: {problem} The session was closed.\n".encode())
             return FAILED
         leave_terminal()
         os.write(told, opened.options.session_id.encode())

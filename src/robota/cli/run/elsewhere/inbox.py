@@ -48,7 +48,7 @@ class Inbox(msgspec.Struct, frozen=True, kw_only=True):
 
 def inbox(host: VerbHost, args: Inbox) -> Answer:
     """List the questions; at a terminal, answer them until there are none or the user leaves."""
-    asks = asyncio.run(open_questions(host.env))
+    asks = asyncio.run(open_questions(host.env, host.tell))
     if args.list or host.wants_all or not at_terminal():
         return listed_questions(asks)
     while asks:
@@ -62,7 +62,7 @@ def inbox(host: VerbHost, args: Inbox) -> Answer:
             asyncio.run(_answered_in_window(host, asks[place], plain=args.plain))
         except NotConnected as problem:
             print(f"{problem} Nothing was changed.")
-        asks = asyncio.run(open_questions(host.env))
+        asks = asyncio.run(open_questions(host.env, host.tell))
     print(NOTHING)
     return ended(0)
 

@@ -33,9 +33,11 @@ IN_A_SHELL: Final = "sessions refuse processes that a session has started"
 
 
 async def _ps(host: VerbHost, _: NoArguments) -> Answer:
-    running = await running_sessions(user_directory(host.env) / DIRECTORY)
-    rows = map(_row, running)
-    data = [_as_json(each) for each in running]
+    now = await running_sessions(user_directory(host.env) / DIRECTORY)
+    for problem in now.unreachable:
+        host.tell(str(problem))
+    rows = map(_row, now.sessions)
+    data = [_as_json(each) for each in now.sessions]
     columns = ("SESSION", "STATE", "COST", "PROCESS", "DIRECTORY", "ABOUT")
     return table(columns, rows, data, nothing="No session is running that other windows can reach.")
 

@@ -1,4 +1,4 @@
-"""The streams of an accepted connection, so that what a client has sent is read even if it has left."""
+"""The streams of a connected socket, so that what the peer has sent is read even if it has left."""
 
 import asyncio
 import socket
@@ -14,7 +14,7 @@ class _WriteOnly(StreamReaderProtocol):
         transport.pause_reading()
 
 
-async def accepted_streams(connection: socket.socket) -> tuple[StreamReader, StreamWriter]:
+async def socket_streams(connection: socket.socket) -> tuple[StreamReader, StreamWriter]:
     """Read and write with a transport each: one that cannot write any more also drops what it has not read.
 
     The connection is closed with the writer.
