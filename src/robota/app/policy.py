@@ -19,7 +19,7 @@ from robota.policy.protected.path_resolver import KeptFiles, PathResolver
 from robota.policy.rules.sources import rules_of_options, rules_of_settings, rules_to_look_at
 from robota.policy.stages import AddedPlaces
 from robota.tools.registry import builtin_names
-from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles
+from robota.workspace.files.ignore import KEPT_FROM_THE_MODEL, IgnoreFiles, is_ignore_file
 from robota.workspace.git.git_safety import ConfiguredPrograms, GitSafety
 from robota.workspace.outside_program import find_program
 from robota.workspace.problems import CommandNotStarted, FileProblem
@@ -230,9 +230,15 @@ def kept_files(root: Path) -> KeptFiles:
 
         return TrackedFiles(root)
 
+    @cache
+    def has_untracked() -> bool:
+        # Looked up with the first command, as what is hidden from commands. In a large tree there may be one.
+        files = _files_below(root, ".")
+        return files is None or any(is_ignore_file(place) for place in files)
+
     return KeptFiles(
         is_ignored=partial(_is_ignored, ignored),
-        ignores_any=lambda: _has_ignore_file(root, tracked_files().names()),
+        ignores_any=lambda: _has_ignore_file(root, tracked_files().names()) or has_untracked(),
         below=partial(_files_below, root),
         tracked=lambda: tracked_files().names(),
         published=lambda place: tracked_files().holds_as_it_is(place),
@@ -251,9 +257,7 @@ def _is_ignored(ignored: IgnoreFiles, place: str) -> bool:
 
 def _has_ignore_file(root: Path, tracked: tuple[str, ...] | None) -> bool:
     """Whether there is an ignore file in the root, or a tracked one in a directory below it."""
-    return os.path.lexists(root / KEPT_FROM_THE_MODEL) or any(
-        place.endswith(f"/{KEPT_FROM_THE_MODEL}") for place in tracked or ()
-    )
+    return os.path.lexists(root / KEPT_FROM_THE_MODEL) or any(map(is_ignore_file, tracked or ()))
 
 
 def _sandbox_probe(settings: Settings, root: Path, env: Mapping[str, str]) -> Callable[[], str] | None:

@@ -151,3 +151,29 @@ def test_policy_and_sandbox_agree_about_a_secret_that_git_tracks(
     for how in (["--", "cat .env"], ["--", "git diff"], ["--tool", "read_file", "--args", '{"path": ".env"}']):
         judged = json.loads(robota("policy", "explain", "--json", *how).stdout)
         assert judged["verdict"] == ("allow" if is_seen else "ask"), how
+
+
+@needs("bwrap")
+@pytest.mark.parametrize("command", ["cat sub/private.txt", "python3 sub/show.py", "grep -r TELL sub"])
+def test_an_ignore_file_below_counts_though_git_does_not_know_it(robota: Robota, command: str) -> None:
+    sub = robota.workspace / "sub"
+    sub.mkdir()
+    (sub / ".robotaignore").write_text("private.txt\n")
+    (sub / "private.txt").write_text("TELLTALE")
+    (sub / "show.py").write_text("print(open('sub/private.txt').read())\n")
+    script(robota, {"calls": [call("execute_command", command=command)]}, {"text": "Done."})
+    done = robota("-p", "go", "--allowed-tools", "Bash", "--output-format", "stream-json")
+    assert done.code == 0 and "TELLTALE" not in done.stdout
+
+
+@needs("bwrap")
+def test_an_ignore_file_below_an_added_directory_counts(robota: Robota) -> None:
+    added = robota.workspace.parent / "added"
+    (added / "sub").mkdir(parents=True)
+    (added / "sub/.robotaignore").write_text("private.txt\n")
+    (added / "sub/private.txt").write_text("TELLTALE")
+    (added / "sub/public.txt").write_text("SHOWN")
+    command = f"for each in {added}/sub/*; do cat $each; done"
+    script(robota, {"calls": [call("execute_command", command=command)]}, {"text": "Done."})
+    done = robota("-p", "go", "--allowed-tools", "Bash", "--add-dir", str(added), "--output-format", "stream-json")
+    assert "SHOWN" in done.stdout and "TELLTALE" not in done.stdout

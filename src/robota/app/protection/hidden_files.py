@@ -7,6 +7,7 @@ from typing import Final
 from robota.policy.decide import SessionPolicy
 from robota.policy.rules.rule import READ
 from robota.workspace.files.found_files import find_files
+from robota.workspace.files.ignore import is_ignore_file
 
 CURRENT: Final = "."
 # Commands are refused beyond it: they could read what was not found.
@@ -25,7 +26,8 @@ def hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
         return None
     places = names.files
     secrets = [*names.unreadable, *_secrets(policy, places)]
-    if not policy.files.ignores_any() and not any(rule.tool == READ for rule in policy.rules.deny):
+    ignores_any = any(map(is_ignore_file, places)) or policy.files.ignores_any()
+    if not ignores_any and not any(rule.tool == READ for rule in policy.rules.deny):
         return tuple(secrets)
     hidden = [place for place in places if policy.forbids_reading(place) or policy.files.is_ignored(place)]
     return tuple(dict.fromkeys((*_joined_by_directory(hidden, places), *secrets)))

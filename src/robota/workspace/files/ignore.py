@@ -22,6 +22,11 @@ PathParts = tuple[str, ...]
 Stamp = tuple[int, ...]
 
 
+def is_ignore_file(place: str) -> bool:
+    """Whether a path is that of an ignore file, which keeps files from the model."""
+    return place == KEPT_FROM_THE_MODEL or place.endswith(f"/{KEPT_FROM_THE_MODEL}")
+
+
 class PathTooLong(Ignored):
     """The path is too long for any system call, so the ignore files that apply to it cannot be found."""
 
