@@ -72,13 +72,20 @@ class Close(msgspec.Struct, frozen=True):
     agent: str
 
 
+class Merge(msgspec.Struct, frozen=True):
+    """Bring in what an agent changed in its worktree, or only these files of it."""
+
+    agent: str
+    paths: tuple[str, ...]
+
+
 class Open(msgspec.Struct, frozen=True):
     """Show agents in full screen; without an id, all of them."""
 
     agent: str | None
 
 
-AgentLine = ListAll | Run | RunTogether | Wait | Read | Send | Stop | Close | Open
+AgentLine = ListAll | Run | RunTogether | Wait | Read | Send | Stop | Close | Merge | Open
 
 
 def agent_line(text: str, named: Callable[[str], AgentDefinition | None]) -> AgentLine:
@@ -90,7 +97,7 @@ def agent_line(text: str, named: Callable[[str], AgentDefinition | None]) -> Age
             return ListAll()
         case "parallel":
             return _together(rest)
-        case "wait" | "read" | "send" | "stop" | "cancel" | "close" | "open":
+        case "wait" | "read" | "send" | "stop" | "cancel" | "close" | "merge" | "open":
             return _about_one("stop" if first == "cancel" else first, rest)
         case "run":
             return Run(_order(rest, named))
@@ -114,6 +121,8 @@ def _about_one(verb: str, rest: str) -> AgentLine:
             return Stop(id)  # a reason may follow
         case "close" if id:
             return Close(id)
+        case "merge" if id:
+            return Merge(id, tuple(more.split()))
     raise WrongLine(f"/agent {verb} lacks something.")
 
 

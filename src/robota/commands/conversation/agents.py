@@ -31,14 +31,14 @@ MAX_WAIT_S: Final = 600.0
 MAX_ROWS: Final = 200
 AGENT: Final = SlashCommandInfo(
     name="agent",
-    argument_hint="[NAME] PROMPT | parallel | wait | read | send | stop | close | open",
+    argument_hint="[NAME] PROMPT | parallel | wait | read | send | stop | close | merge | open",
     description="start agents, and see, steer and stop those that work",
     needs_model=True,
     subcommands=(
         SubcommandInfo(name="list", description="list the agents of this session"),
         SubcommandInfo(
             name="run",
-            argument_hint="[--agent NAME] [--model M] [--name LABEL] PROMPT",
+            argument_hint="[--agent NAME] [--model M] [--name LABEL] [--isolation worktree] PROMPT",
             description="start one; the same without the word run",
         ),
         SubcommandInfo(
@@ -51,12 +51,13 @@ AGENT: Final = SlashCommandInfo(
         SubcommandInfo(name="send", argument_hint="ID PROMPT", description="give it another message"),
         SubcommandInfo(name="stop", argument_hint="ID", description="stop it, and the agents that it started"),
         SubcommandInfo(name="close", argument_hint="ID", description="remove one that has ended from the list"),
+        SubcommandInfo(name="merge", argument_hint="ID [FILE …]", description="bring in the changes of its worktree"),
         SubcommandInfo(name="open", argument_hint="[ID]", description="watch agents in full screen, and talk to them"),
     ),
 )
 NOTHING: Final = "There are no agents. To start one: /agent PROMPT, or /agent NAME PROMPT."
 READING: Final = frozenset({"", "list", "read", "wait", "open"})
-CHANGING: Final = frozenset({"stop", "cancel", "close"})
+CHANGING: Final = frozenset({"stop", "cancel", "close", "merge"})
 
 
 def commands(host: CommandHost) -> Iterable[SlashCommand]:
@@ -104,6 +105,9 @@ async def _carried_out(host: CommandHost, order: "lines.AgentLine", line: str) -
             return group if isinstance(group, Refused) else await _begun_together(host, group)
         case lines.Wait(name):
             return await _waited(host, name)
+        case lines.Merge(name, paths):
+            agent = work.find(name)
+            return _unknown(name) if agent is None else await _merged(host, agent, paths, line)
         case lines.Read() | lines.Send() | lines.Stop() | lines.Close():
             agent = work.find(order.agent)
             return _unknown(order.agent) if agent is None else await _about(host, agent, order)
@@ -134,6 +138,31 @@ async def _about(
             return shown_text(f"Removed: {agent.id}.")
         case never:
             assert_never(never)
+
+
+async def _merged(host: CommandHost, agent: "Agent", paths: tuple[str, ...], line: str) -> CommandOutcome | Refused:
+    """The changes of its worktree as one call, which is shown and approved like any other."""
+    from robota.agents.worktrees.errors import WorktreeError
+    from robota.commands.agents.merging import patch_of, patch_tool
+
+    if agent.worktree is None:
+        return shown_text(f"{agent.identity.shown_name} has no worktree. Nothing was changed.")
+    if not agent.is_over:
+        return shown_text(f"{agent.id} still works. Nothing was changed. To wait for it: /agent wait {agent.id}")
+    try:
+        patch = await patch_of(agent.worktree, host.root, host.services.files.for_call(), host.env, paths)
+    except WorktreeError as error:
+        return shown_text(str(error))
+    if not patch.text:
+        return shown_text(f"There is nothing to bring in. {patch.remarks}".strip())
+    executed = await host.session.background.call(patch_tool(host.services.tools.all), {"patch": patch.text}, line)
+    if isinstance(executed, Refused):
+        return executed
+    if executed.status != "success":
+        return shown_text(f"Nothing was changed: {executed.reason or executed.result.content}")
+    names = ", ".join(patch.files)
+    host.session.background.remind(f"The user has brought in changes of agent {agent.id}, to: {names}.")
+    return shown_text(f"Brought in: {names}. {patch.remarks}".strip())
 
 
 async def _begun(host: CommandHost, agent: "Agent") -> CommandOutcome:
@@ -234,7 +263,7 @@ def _complete(host: CommandHost, before: tuple[str, ...]) -> Iterable[Subcommand
     if before == ("wait",):
         for group in work.groups:
             yield SubcommandInfo(name=group.id, description=group.shown.summary.partition("\n")[0])
-    if before[0] in ("read", "send", "stop", "close", "open", "wait") and len(before) == 1:
+    if before[0] in ("read", "send", "stop", "close", "merge", "open", "wait") and len(before) == 1:
         for agent in work.agents:
             if (before[0] == "close") <= agent.is_over and (before[0] != "stop" or not agent.is_over):
                 yield SubcommandInfo(name=agent.id, description=agent.title)

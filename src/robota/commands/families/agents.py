@@ -7,6 +7,7 @@ import msgspec
 
 from robota.app.agents import agent_definitions
 from robota.app.extensions import session_plugins
+from robota.app.tool_call import session_for_calls
 from robota.commands.families.skills import write_new
 from robota.commands.verb import (
     FAILED,
@@ -14,6 +15,7 @@ from robota.commands.verb import (
     Family,
     NoArguments,
     ReadingVerb,
+    ShellVerb,
     Verb,
     VerbFailed,
     always,
@@ -26,7 +28,9 @@ from robota.config.arguments import Option, Positional
 from robota.config.paths import user_directory
 from robota.config.settings.load import load_settings
 from robota.contracts.agent import AgentDefinition
+from robota.engine.calls.single_call import call_once
 from robota.knowledge.skills.skill import is_usable_name
+from robota.protocol.permission_mode import PermissionMode
 from robota.protocol.slash_commands import SubcommandInfo
 from robota.text.visible import single_line, visible
 
@@ -57,6 +61,35 @@ class NewAgent(msgspec.Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, Positional("NAME", "name of the agent")]
     user: Annotated[bool, Option("for all your projects, not only this one")] = False
+
+
+class MergeAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent whose changes are brought in."""
+
+    agent: Annotated[str, Positional("AGENT", "its session, the beginning of it, or the name of its worktree")]
+    paths: Annotated[tuple[str, ...], Positional("FILE", "only these of its files")] = ()
+    yes: Annotated[bool, Option("do not ask", also=("-y",))] = False
+
+
+async def _merge(host: VerbHost, args: MergeAgent) -> Answer:
+    from robota.commands.agents.merging import patch_of, patch_tool, shown_merge
+    from robota.commands.agents.worktrees import worktree_of
+
+    worktree = worktree_of(host, args.agent)
+    launch = msgspec.structs.replace(host.launch, permission_mode=PermissionMode.ACCEPT_EDITS)
+    async with session_for_calls(launch, host.env, f"merge {args.agent}") as opened:
+        patch = await patch_of(worktree, host.root, opened.services.files.for_call(), host.env, args.paths)
+        if not patch.text:
+            return told(f"There is nothing to bring in. {patch.remarks}".strip(), {"files": [], "left": patch.left_out})
+        if not args.yes and not host.ask(shown_merge(patch), "Bring these changes in?", default=False):
+            return told(f"Nothing was changed. To bring them in: robota agents merge {args.agent} --yes", ok=False)
+        executed = await call_once(
+            opened.options, opened.services, patch_tool(opened.services.tools.all), {"patch": patch.text}
+        )
+    if executed.status != "success":
+        raise VerbFailed(f"Nothing was changed: {executed.reason or executed.result.content}")
+    names = ", ".join(patch.files)
+    return told(f"Brought in: {names}. {patch.remarks}".strip(), {"files": patch.files, "left": patch.left_out})
 
 
 def _load(host: VerbHost) -> tuple[AgentDefinition, ...]:
@@ -142,5 +175,12 @@ FAMILY: Final = Family(
         ReadingVerb("show", "print what an agent may do, and its instructions", OneAgent, _show),
         ReadingVerb("validate", "report fields of agent files that have no effect", NoArguments, _validate),
         Verb("new", "create a new one from a template", NewAgent, _new),
+        ShellVerb(
+            "merge",
+            "bring in what an agent changed in its worktree",
+            MergeAgent,
+            _merge,
+            reason="there it is /agent merge, whose changes are approved like those of the model",
+        ),
     ),
 )

@@ -35,7 +35,7 @@ async def run_call(options: Options, services: SessionServices, tool: str, argum
     runtime.history.add_reply(AssistantTurn(content=(ToolUseBlock(id=CALL_ID, name=call.name, input=call.input),)))
     outcome = "interrupted"
     try:
-        [executed] = await ToolExecutor(runtime, _refuse_control).run([call])
+        [executed] = await ToolExecutor(runtime, refuse_control).run([call])
         result = executed.result
         runtime.history.add_user(
             [ToolResultBlock(tool_use_id=CALL_ID, content=result.content, is_error=result.is_error)]
@@ -81,6 +81,7 @@ def _mark_as_read(services: SessionServices, name: str, arguments: dict[str, Any
                 services.files.note_read(services.files.read(path, MAX_SOURCE_BYTES))
 
 
-async def _refuse_control(control: Control, call: ToolCall) -> ToolResult:
+async def refuse_control(control: Control, call: ToolCall) -> ToolResult:
+    """Nobody in a task carries out what such a call orders."""
     text = f"{call.name} works only in a task, where a model or a user can act on it. Nothing was done."
     return ToolResult(content=text, is_error=True)

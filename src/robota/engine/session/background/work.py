@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from robota.contracts.agent import StartAgent
+from robota.contracts.tool import ToolCall
+from robota.engine.calls.executor import Executed, ToolExecutor
+from robota.engine.calls.single_call import refuse_control
 from robota.engine.runtime.services import SessionServices
 from robota.engine.session.background.groups import Group, Groups
 from robota.engine.session.background.watch import BackgroundWatch
@@ -22,6 +25,9 @@ from robota.protocol.events import BackgroundGroups
 
 PAUSED: Final = Refused(
     code="task_paused", message="The task is paused. No agent was started. Decide first whether to resume it."
+)
+WORKING: Final = Refused(
+    code="task_busy", message="The task works. Nothing was changed. Do this once its turn has ended, or stop it."
 )
 NO_TOOLS: Final = Refused(code="cancelled", message="Stopped before the agent started. Nothing was sent to the model.")
 
@@ -58,8 +64,13 @@ class BackgroundWork:
 
     def find(self, id_or_name: str) -> Agent | None:
         """The agent of that id, number or name."""
-        table = self._tree.agents
-        return None if table is None else table.find(id_or_name) or table.find(f"agent_{id_or_name}")
+        table, root = self._tree.agents, self._runner.root
+        if table is None:
+            return None
+        found = table.find(id_or_name) or table.find(f"agent_{id_or_name}")
+        if found is not None or root is None:
+            return found
+        return table.revive(root, id_or_name) or table.revive(root, f"agent_{id_or_name}")
 
     async def start(self, order: StartAgent, line: str) -> Agent | Refused:
         """Start one agent in the background; `line` is what the user typed."""
@@ -81,6 +92,20 @@ class BackgroundWork:
         agent.was_stopped_by_user = True
         await agent.parent.agents.stop(agent)
 
+    async def call(self, tool: str, arguments: dict[str, Any], line: str) -> Executed | Refused:
+        """Make a call for the user, who has typed `line`. It passes all stages, and is asked about like any other."""
+        task = await self._changes.make(lambda: self._resting(line))
+        if isinstance(task, Refused):
+            return task
+        call = ToolCall(id=f"prompt_{task.runtime.journal.next_ts()}", name=tool, input=arguments)
+        [executed] = await ToolExecutor(task.runtime, refuse_control).run([call])
+        return executed
+
+    def remind(self, text: str) -> None:
+        """Tell the model something with its next request."""
+        if self._runner.root is not None:
+            self._runner.root.remind(text)
+
     def dismiss(self, agent: Agent) -> None:
         """Remove an agent that has ended from lists."""
         assert self._tree.agents is not None
@@ -94,7 +119,8 @@ class BackgroundWork:
 
     async def until_over(self, agent: Agent, timeout_s: float) -> None:
         """Wait for the end of its turn, but not longer than this."""
-        assert agent.subtask is not None
+        if agent.subtask is None:
+            return  # it has worked in an earlier process only
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await agent.subtask.end()
@@ -118,6 +144,20 @@ class BackgroundWork:
             agents = (await self._begin(line) if task is None else task).agents
             begun = [agents.begin(msgspec.structs.replace(order, in_background=True)) for order in orders]
             return [agent for agent in begun if isinstance(agent, Agent)]
+
+        return SessionChange(make)
+
+    async def _resting(self, line: str) -> Decision[Task]:
+        if self._runner.paused is not None:
+            return PAUSED
+        if not self._services.tools.is_complete:
+            return ToolsNeeded(NO_TOOLS)
+        root = None if self._runner.is_over else self._runner.root
+        if root is not None and not root.is_complete:
+            return WORKING
+
+        async def make() -> Task:
+            return await self._begin(line) if root is None else root
 
         return SessionChange(make)
 
