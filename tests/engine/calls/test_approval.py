@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from robota.protocol.asks.answer import ApproveEdited
 from robota.protocol.asks.ask import ApprovalAsk
 from robota.protocol.codec import decode_command
 from robota.protocol.commands import Accepted, AskResponse, QueueMessage, Refused, SetPermissionMode
@@ -294,3 +295,37 @@ def test_what_was_not_shown_needs_a_yes_of_its_own(workspace: Path, is_approved:
 
     write = {"calls": [call("write_to_file", path="new.txt", content=content)], "chunkSize": 4096}
     play(workspace, [write, DONE], story)
+
+
+# The arguments of a call, the tool, and what the user writes in place of one of them.
+EDITABLE = [
+    (
+        {"path": "f.txt", "diff": "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE"},
+        "apply_diff",
+        "<<<<<<< SEARCH\na\n=======\nmine\n>>>>>>> REPLACE",
+    ),
+    ({"path": "f.txt", "old_string": "a", "new_string": "b"}, "edit_file", "mine"),
+    ({"path": "f.txt", "content": "b\n"}, "write_to_file", "mine\n"),
+    (
+        {"patch": "*** Begin Patch\n*** Update File: f.txt\n@@\n-a\n+b\n*** End Patch"},
+        "apply_patch",
+        "*** Begin Patch\n*** Update File: f.txt\n@@\n-a\n+mine\n*** End Patch",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "tool", "written"), EDITABLE)
+def test_an_edit_can_be_written_anew_before_it_is_approved(
+    workspace: Path, arguments: dict[str, Any], tool: str, written: str
+) -> None:
+    (workspace / "f.txt").write_text("a\n")
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        asked = await stage.until_ask("tool")
+        await stage.submit(AskResponse(answer=ApproveEdited(edited=written), ts=asked.ts))
+        await stage.until_ask("completion_result")
+
+    turns = [{"calls": [call("read_file", path="f.txt")]}, {"calls": [call(tool, **arguments)]}, {"text": "done"}]
+    play(workspace, turns, story)
+    assert (workspace / "f.txt").read_text() == "mine\n"

@@ -45,6 +45,17 @@ def test_what_already_ran_is_said_and_only_the_rest_is_offered(workspace: Path, 
     assert (workspace / "file").read_text() == "one\n" and (outside / "f").exists()
 
 
+@pytest.mark.parametrize("message", ["Read-only file system", "Permission denied: .mcp.json"])
+def test_a_command_that_succeeds_is_not_offered_again_whatever_it_prints(workspace: Path, message: str) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until_ask("command")
+        await stage.answer("yesButtonClicked")
+        await stage.until_ask("completion_result")
+
+    play(workspace, [run(f"sh -c 'echo {message} >&2'"), DONE], story)
+
+
 def test_a_command_that_succeeds_without_a_refused_host_is_not_offered_again(workspace: Path) -> None:
     async def story(stage: Stage) -> None:
         await stage.start()
