@@ -35,6 +35,9 @@ CALLS = {
     "session/update": "SessionNotification",
     "session/request_permission": "RequestPermissionRequest",
     "elicitation/create": "CreateElicitationRequest",
+    "terminal/create": "CreateTerminalRequest",
+    "terminal/wait_for_exit": "WaitForTerminalExitRequest",
+    "terminal/release": "ReleaseTerminalRequest",
     "fs/read_text_file": "ReadTextFileRequest",
     "fs/write_text_file": "WriteTextFileRequest",
 }

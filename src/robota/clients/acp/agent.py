@@ -33,6 +33,7 @@ from robota.clients.acp.received import (
     SetModeParams,
     SetOptionParams,
 )
+from robota.clients.acp.terminals import ShownOutput
 from robota.protocol.commands import Refused
 from robota.protocol.connection.known_session import KnownSession, SessionStart
 from robota.protocol.port import HostPort, SessionWindow
@@ -74,7 +75,9 @@ Method = Callable[[Any], Awaitable[RpcResult]]
 class AcpAgent:
     """Serves one editor, which may have many sessions."""
 
-    def __init__(self, host: HostPort, connection: AcpConnection) -> None:
+    def __init__(self, host: HostPort, connection: AcpConnection, open_output: Callable[[], ShownOutput]) -> None:
+        """`open_output` is used where the editor has terminals."""
+        self._open_output = open_output
         self._host = host
         self._connection = connection
         self._capabilities = EditorCapabilities()
@@ -220,7 +223,13 @@ class AcpAgent:
                 raise RpcError(INTERNAL_ERROR, again.message)
             return again
 
-        session = EditorSession(window, self._connection, reopen, asks_forms=self._capabilities.asks_forms)
+        session = EditorSession(
+            window,
+            self._connection,
+            reopen,
+            asks_forms=self._capabilities.asks_forms,
+            open_output=self._open_output if self._capabilities.terminal else None,
+        )
         await session.begin()
         self._sessions[session.id] = session
         return session

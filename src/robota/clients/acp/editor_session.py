@@ -24,6 +24,7 @@ from robota.clients.acp.content import ContentBlock, PromptWords, prompt_in
 from robota.clients.acp.event_updates import EventUpdates, plan_of
 from robota.clients.acp.options import CATEGORIES, MODEL, ConfigOption, option_of
 from robota.clients.acp.replay import replayed
+from robota.clients.acp.terminals import EditorTerminals, ShownOutput
 from robota.clients.acp.turn import END_TURN, Turn
 from robota.clients.acp.updates import (
     AvailableCommand,
@@ -50,6 +51,7 @@ from robota.protocol.commands import (
     Refused,
     RunSlashCommand,
     SetPermissionMode,
+    TerminalOperation,
 )
 from robota.protocol.conversation import ToolUseBlock
 from robota.protocol.events import (
@@ -85,13 +87,23 @@ Reopen = Callable[[SessionWanted], Awaitable[SessionWindow]]
 class EditorSession:
     """Follows one session for the editor until it is left."""
 
-    def __init__(self, window: SessionWindow, connection: AcpConnection, reopen: Reopen, *, asks_forms: bool) -> None:
+    def __init__(
+        self,
+        window: SessionWindow,
+        connection: AcpConnection,
+        reopen: Reopen,
+        *,
+        asks_forms: bool,
+        open_output: Callable[[], ShownOutput] | None = None,
+    ) -> None:
+        """With `open_output`, terminals of the editor show what commands print."""
         self._window = window
         self._connection = connection
         self._reopen = reopen
         self._asks_forms = asks_forms
+        self._open_output = open_output
         self._view = ViewModel()
-        self._updates = EventUpdates(window.hello.cwd)
+        self._updates = EventUpdates(window.hello.cwd, self._terminals(), self._show)
         self._following: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()
         self._asking: dict[int, asyncio.Task[None]] = {}
@@ -310,6 +322,15 @@ class EditorSession:
         self._show(CallAnnounced(tool_call_id=own_id, title=call.title or "", kind=call.kind or "other"))
         return msgspec.structs.replace(call, tool_call_id=own_id)
 
+    def _terminals(self) -> EditorTerminals | None:
+        if self._open_output is None:
+            return None
+        return EditorTerminals(self._connection, self.id, self._open_output, self._stop_command)
+
+    def _stop_command(self) -> None:
+        stopping = self._window.session.submit(TerminalOperation(terminal_operation="abort"))
+        asyncio.get_running_loop().create_task(stopping)
+
     def _end_with(self, asked: QuestionAsk) -> None:
         if self._turn is not None:
             self._show(said(self._turn.end_with_question(asked)))
@@ -353,7 +374,7 @@ class EditorSession:
         if self._following is not None:
             self._following.cancel()
         self._window = await self._reopen(wanted)
-        self._updates = EventUpdates(self._window.hello.cwd)
+        self._updates = EventUpdates(self._window.hello.cwd, self._terminals(), self._show)
         await self.begin()
 
     async def _older_pages(self) -> list[tuple[tuple[Message, ...], tuple[PastCall, ...]]]:

@@ -2,17 +2,21 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from robota.clients.acp.calls import content_of, kind_of, locations_of, status_of, terminal_text, text_content
+from robota.clients.acp.terminals import EditorTerminals
 from robota.clients.acp.updates import (
     CallAnnounced,
+    CallContent,
     CallProgress,
     KnownUpdate,
     ModeShown,
     PlanShown,
     SessionCost,
     ShownStep,
+    ShownTerminal,
     UsageShown,
     prompted,
     said,
@@ -41,17 +45,23 @@ from robota.protocol.events import (
     ToolStart,
 )
 from robota.protocol.message import Message, TodoItem
+from robota.protocol.views import TerminalView
 from robota.text.visible import single_line, visible
 
 OUTPUT: Final = "command_output"
+EXECUTES: Final = "execute"
+Show = Callable[[KnownUpdate], None]
 PLAN_STATUSES: Final = frozenset({"pending", "in_progress", "completed"})
 
 
 class EventUpdates:
     """Follows one session. Agents that work beside the conversation are not shown; what they ask is asked."""
 
-    def __init__(self, cwd: str) -> None:
+    def __init__(self, cwd: str, terminals: EditorTerminals | None = None, show: Show = lambda update: None) -> None:
+        """With `terminals`, these show the output of commands; `show` is for updates that no event brings."""
         self._cwd = cwd
+        self._terminals = terminals
+        self._show = show
         self._transcript = Transcript()
         self._own_prompts: deque[str] = deque()
         self._thoughts: dict[int, int] = {}  # how much of the reasoning in a row was sent
@@ -117,7 +127,7 @@ class EventUpdates:
         elif event.ts in self._outputs:
             call_id, output = self._outputs[event.ts]
             self._outputs[event.ts] = (call_id, output + event.delta)
-            yield CallProgress(tool_call_id=call_id, content=(terminal_text(output + event.delta),))
+            yield from self._output_shown(call_id, output + event.delta)
 
     def _more_thought(self, ts: int, text: str) -> Iterator[KnownUpdate]:
         taken = self._thoughts.get(ts, 0)
@@ -132,6 +142,12 @@ class EventUpdates:
         else:
             self._outputs.pop(row.ts, None)
         if call_id in self._announced:
+            yield from self._output_shown(call_id, text)
+
+    def _output_shown(self, call_id: str, text: str) -> Iterator[KnownUpdate]:
+        if self._terminals is not None and self._terminals.has(call_id):
+            self._terminals.write(call_id, visible(text))
+        else:
             yield CallProgress(tool_call_id=call_id, content=(terminal_text(text),))
 
     def _call_started(self, event: ToolStart) -> Iterator[KnownUpdate]:
@@ -146,12 +162,17 @@ class EventUpdates:
             locations=locations_of(event.input, None, self._cwd),
             raw_input=event.input,
         )
+        if self._terminals is not None and kind_of(event.label) == EXECUTES:
+            self._terminals.begin(event.call_id, partial(self._terminal_shown, event.call_id))
+
+    def _terminal_shown(self, call_id: str, terminal: str) -> None:
+        self._show(CallProgress(tool_call_id=call_id, content=(ShownTerminal(terminal_id=terminal),)))
 
     def _call_ended(self, event: ToolEnd) -> Iterator[KnownUpdate]:
         if event.call_id not in self._announced:
             return
         self._announced.discard(event.call_id)
-        content = content_of(event.view, self._cwd)
+        content = self._content(event)
         if event.status != "success" and event.reason:
             content = (*content, text_content(event.reason))
         yield CallProgress(
@@ -160,6 +181,16 @@ class EventUpdates:
             content=content or None,
             locations=locations_of(event.input, event.view, self._cwd) or None,
         )
+
+    def _content(self, event: ToolEnd) -> tuple[CallContent, ...]:
+        """What the call shows. A terminal stays, with the end of the output for editors that have it no more."""
+        view, shown = event.view, content_of(event.view, self._cwd)
+        if self._terminals is None or not self._terminals.has(event.call_id):
+            return shown
+        output, code = (view.output, view.exit_code) if isinstance(view, TerminalView) else ("", None)
+        failed = 0 if event.status == "success" else 1
+        terminal = self._terminals.end(event.call_id, visible(output), failed if code is None else code)
+        return shown if terminal is None else (ShownTerminal(terminal_id=terminal),)
 
     def _plan(self, event: TodosUpdated) -> Iterator[KnownUpdate]:
         yield plan_of(event.todos)

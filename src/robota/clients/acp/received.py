@@ -158,3 +158,9 @@ class ReadResult(AcpValue, frozen=True, kw_only=True):
     """The result of `fs/read_text_file`."""
 
     content: str
+
+
+class CreatedTerminal(AcpValue, frozen=True, kw_only=True):
+    """The result of `terminal/create`."""
+
+    terminal_id: str

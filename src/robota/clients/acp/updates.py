@@ -21,7 +21,13 @@ class ShownDiff(AcpValue, frozen=True, kw_only=True, tag_field="type", tag="diff
     new_text: str
 
 
-CallContent = ShownContent | ShownDiff
+class ShownTerminal(AcpValue, frozen=True, kw_only=True, tag_field="type", tag="terminal"):
+    """A terminal of the editor."""
+
+    terminal_id: str
+
+
+CallContent = ShownContent | ShownDiff | ShownTerminal
 
 
 class CallLocation(AcpValue, frozen=True, kw_only=True):

@@ -4,10 +4,12 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
 
+from robota.cli.run.elsewhere.shown_output import OutputFiles, print_output
 from robota.clients.acp.agent import AcpAgent
 from robota.clients.acp.connection import AcpConnection
 from robota.clients.headless.output import Output
@@ -33,18 +35,26 @@ class ServingEditor(msgspec.Struct, frozen=True, kw_only=True):
     permission_mode: Annotated[PermissionMode | None, Option("what may run without asking", "MODE")] = None
     allowed_tools: Annotated[tuple[str, ...], Option("calls that may run without asking", "RULES")] = ()
     disallowed_tools: Annotated[tuple[str, ...], Option("calls that never run", "RULES")] = ()
+    show_output: Annotated[
+        str | None, Option("print the output of a command, in a terminal that the editor has made for it", "FILE")
+    ] = None
 
 
 def serve(host: VerbHost, args: ServingEditor) -> Answer:
     """Serve the editor until it closes the standard input."""
-    return ended(asyncio.run(_serve(LaunchOptions(**msgspec.structs.asdict(args)))))
+    given = msgspec.structs.asdict(args)
+    output = given.pop("show_output")
+    if output is not None:
+        return ended(print_output(Path(output)))
+    return ended(asyncio.run(_serve(LaunchOptions(**given))))
 
 
 async def _serve(launch: LaunchOptions) -> int:
     output = Output(own_standard_output())
     connection = AcpConnection(_lines(await standard_input()), output)
     sessions = SessionHost(os.environ, lambda notice: print(notice, file=sys.stderr), launch, CLIENT)
-    serving = asyncio.create_task(AcpAgent(sessions, connection).run())
+    outputs = OutputFiles()
+    serving = asyncio.create_task(AcpAgent(sessions, connection, outputs.open).run())
     with signals_to(lambda number: _stop(serving)):
         try:
             await serving
@@ -52,6 +62,7 @@ async def _serve(launch: LaunchOptions) -> int:
             pass  # a signal
         finally:
             await sessions.close_all()
+            outputs.close()
     return 0
 
 
