@@ -33,7 +33,7 @@ from robota.clients.acp.received import (
     SetModeParams,
     SetOptionParams,
 )
-from robota.clients.acp.terminals import ShownOutput
+from robota.clients.acp.terminals import TerminalOutput
 from robota.protocol.commands import Refused
 from robota.protocol.connection.known_session import KnownSession, SessionStart
 from robota.protocol.port import HostPort, SessionWindow
@@ -75,7 +75,7 @@ Method = Callable[[Any], Awaitable[RpcResult]]
 class AcpAgent:
     """Serves one editor, which may have many sessions."""
 
-    def __init__(self, host: HostPort, connection: AcpConnection, open_output: Callable[[], ShownOutput]) -> None:
+    def __init__(self, host: HostPort, connection: AcpConnection, open_output: Callable[[], TerminalOutput]) -> None:
         """`open_output` is used where the editor has terminals."""
         self._open_output = open_output
         self._host = host

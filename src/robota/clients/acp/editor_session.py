@@ -24,7 +24,7 @@ from robota.clients.acp.content import ContentBlock, PromptWords, prompt_in
 from robota.clients.acp.event_updates import EventUpdates, plan_of
 from robota.clients.acp.options import CATEGORIES, MODEL, ConfigOption, option_of
 from robota.clients.acp.replay import replayed
-from robota.clients.acp.terminals import EditorTerminals, ShownOutput
+from robota.clients.acp.terminals import EditorTerminals, TerminalOutput
 from robota.clients.acp.turn import END_TURN, Turn
 from robota.clients.acp.updates import (
     AvailableCommand,
@@ -94,7 +94,7 @@ class EditorSession:
         reopen: Reopen,
         *,
         asks_forms: bool,
-        open_output: Callable[[], ShownOutput] | None = None,
+        open_output: Callable[[], TerminalOutput] | None = None,
     ) -> None:
         """With `open_output`, terminals of the editor show what commands print."""
         self._window = window

@@ -10,7 +10,7 @@ from robota.clients.acp.connection import AcpConnection, RpcError
 from robota.clients.acp.received import CreatedTerminal
 
 
-class ShownOutput(Protocol):
+class TerminalOutput(Protocol):
     """The output of one command on its way to a program that prints it in a terminal."""
 
     @property
@@ -26,7 +26,7 @@ class ShownOutput(Protocol):
 
 
 class _Terminal:
-    def __init__(self, output: ShownOutput) -> None:
+    def __init__(self, output: TerminalOutput) -> None:
         self.output = output
         self.id: str | None = None
         self.written = ""
@@ -41,7 +41,7 @@ class EditorTerminals:
         self,
         connection: AcpConnection,
         session_id: str,
-        open_output: Callable[[], ShownOutput],
+        open_output: Callable[[], TerminalOutput],
         stop: Callable[[], None],
     ) -> None:
         """`stop` stops the command that runs: the user has ended its terminal."""

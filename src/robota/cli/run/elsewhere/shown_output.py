@@ -33,7 +33,7 @@ class OutputFiles:
 
 
 class OutputFile:
-    """The `ShownOutput` of one command."""
+    """The `TerminalOutput` of one command."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
