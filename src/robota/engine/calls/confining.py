@@ -275,19 +275,19 @@ def _take_out_now(service: ConfinementService, confined: Confined) -> "TakenOut"
     compiled = newly_compiled(confined.survey, after)
     if kept := service.remove_compiled(compiled) if compiled else []:
         warnings.append(f"{_what(confined, kept)} {NOT_TAKEN_OUT.format('it cannot be removed')}")
-    found = new_or_changed(confined.survey, after)
-    if not found:
+    paths = new_or_changed(confined.survey, after)
+    if not paths:
         return TakenOut(warnings=tuple(warnings))
     try:
-        held = service.hold_back(confined.checkpoint, found)
+        held = service.hold_back(confined.checkpoint, paths)
     except CheckpointError as error:
-        return TakenOut(warnings=(*warnings, f"{_what(confined, found)} {NOT_TAKEN_OUT.format(error)}"))
+        return TakenOut(warnings=(*warnings, f"{_what(confined, paths)} {NOT_TAKEN_OUT.format(error)}"))
     if held.left:
         reason = f"{_names(held.left)} cannot be renamed"
         warnings.append(f"{_what(confined, held.left)} {NOT_TAKEN_OUT.format(reason)}")
     if held.missing:
         warnings.append(NOT_BROUGHT_BACK.format(_names(held.missing)))
-    return TakenOut(held=held, what=_what(confined, found), warnings=tuple(warnings))
+    return TakenOut(held=held, what=_what(confined, paths), warnings=tuple(warnings))
 
 
 async def _until_done(task: asyncio.Task[None]) -> bool:
@@ -302,9 +302,9 @@ async def _until_done(task: asyncio.Task[None]) -> bool:
     return is_cancelled
 
 
-def _what(confined: Confined, found: Sequence[str]) -> str:
-    is_new = all(path not in confined.survey.steering for path in found)
-    return HELD_BACK.format("created" if is_new else "created or changed", _names(found))
+def _what(confined: Confined, paths: Sequence[str]) -> str:
+    is_new = all(path not in confined.survey.steering for path in paths)
+    return HELD_BACK.format("created" if is_new else "created or changed", _names(paths))
 
 
 def _changed(changes: ChangedFiles) -> str:

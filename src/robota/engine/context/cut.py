@@ -20,12 +20,12 @@ def shorter(turns: Sequence[Turn], room: int) -> list[Turn]:
     """
     kept = list(turns)
     excess = sum(characters_of(turn) for turn in kept) - room
-    for place, turn in enumerate(kept):
+    for index, turn in enumerate(kept):
         if excess <= 0:
             return kept
         if isinstance(turn, UserTurn):
-            kept[place] = with_short_results(turn, 0)
-            excess -= characters_of(turn) - characters_of(kept[place])
+            kept[index] = with_short_results(turn, 0)
+            excess -= characters_of(turn) - characters_of(kept[index])
     sizes = [characters_of(turn) for turn in kept]
     end = 1
     while excess > 0 and end + 2 < len(kept):

@@ -66,14 +66,14 @@ def _can_be_cut(result: ToolResultBlock) -> bool:
 
 def _older_results(pieces: Sequence[Piece], newest: int) -> list[tuple[Piece, AssistantTurn]]:
     """Turns with results and their replies, without those that the model still works with."""
-    starts = [place for place, piece in enumerate(pieces) if isinstance(piece.turn, AssistantTurn)]
+    starts = [index for index, piece in enumerate(pieces) if isinstance(piece.turn, AssistantTurn)]
     older = starts[:-NEWEST_EXCHANGES]
     if not older:
         return []
     newest -= sum(map(_results_length, pieces[starts[-NEWEST_EXCHANGES] :]))
     pairs: list[tuple[Piece, AssistantTurn]] = []
-    for place in reversed(older):
-        reply, following = pieces[place].turn, pieces[place + 1]
+    for index in reversed(older):
+        reply, following = pieces[index].turn, pieces[index + 1]
         newest -= _results_length(following)
         if newest < 0 and isinstance(reply, AssistantTurn):
             pairs.append((following, reply))

@@ -241,13 +241,13 @@ class Reducer:
         return Sizes(prev_context_tokens=tokens, new_context_tokens=now)
 
 
-def chosen_reduction(identity: str | None, known: Sequence[str]) -> str:
+def chosen_reduction(identity: str | None, undoable: Sequence[str]) -> str:
     """The reduction with that id, by default the newest, among the `known` ones. Raises `CannotRestore`."""
-    if not known:
+    if not undoable:
         raise CannotRestore("Nothing was removed from this conversation, so there is nothing to restore.")
-    if identity is not None and identity not in known:
-        raise CannotRestore(f"There is no {identity!r} to undo. What can be undone: {', '.join(known)}.")
-    return identity or known[-1]
+    if identity is not None and identity not in undoable:
+        raise CannotRestore(f"There is no {identity!r} to undo. What can be undone: {', '.join(undoable)}.")
+    return identity or undoable[-1]
 
 
 def require_room(tokens: int, room: float) -> None:

@@ -124,12 +124,12 @@ def bounded(messages: Sequence[str], room: int) -> list[str]:
         return []
     newest = len(messages) - 1
     kept = {newest: messages[newest]}
-    for place in dict.fromkeys([0, *range(newest - 1, 0, -1)]):
-        text = middle_cut(messages[place], max(SHORTEST, room // 4))
-        if place != newest and len(text) <= room:
-            kept[place] = text
+    for index in dict.fromkeys([0, *range(newest - 1, 0, -1)]):
+        text = middle_cut(messages[index], max(SHORTEST, room // 4))
+        if index != newest and len(text) <= room:
+            kept[index] = text
             room -= len(text)
-    return [kept[place] for place in sorted(kept)]
+    return [kept[index] for index in sorted(kept)]
 
 
 def summary_turn(

@@ -32,14 +32,14 @@ def can_condense(pieces: Sequence[Piece]) -> bool:
 def pinned_pairs(pieces: Sequence[Piece], pins: Set[int]) -> frozenset[int]:
     """The pinned turns, with the results of pinned calls and the calls of pinned results."""
     kept: set[int] = set()
-    for place, piece in enumerate(pieces):
+    for index, piece in enumerate(pieces):
         if piece.number not in pins:
             continue
         kept.add(piece.number)
         if isinstance(piece.turn, AssistantTurn):
-            kept.update(after.number for after in pieces[place + 1 : place + 2] if piece.turn.tool_uses)
+            kept.update(after.number for after in pieces[index + 1 : index + 2] if piece.turn.tool_uses)
         elif any(isinstance(block, ToolResultBlock) for block in piece.turn.content):
-            kept.update(before.number for before in pieces[max(0, place - 1) : place])
+            kept.update(before.number for before in pieces[max(0, index - 1) : index])
     return frozenset(kept)
 
 
@@ -82,26 +82,26 @@ def shortened_results(pieces: Sequence[Piece], room: int, kept: Set[int]) -> tup
 
 def _exchange_starts(pieces: Sequence[Piece]) -> list[int]:
     """The indices of the replies, before which the conversation can be cut: results of calls stay with their calls."""
-    return [place for place, piece in enumerate(pieces) if isinstance(piece.turn, AssistantTurn)]
+    return [index for index, piece in enumerate(pieces) if isinstance(piece.turn, AssistantTurn)]
 
 
 def _first_after_head(pieces: Sequence[Piece]) -> int:
     """The index after the first prompt. An earlier truncation note is not kept: the new one replaces it."""
-    for place, piece in enumerate(pieces):
+    for index, piece in enumerate(pieces):
         if isinstance(piece.turn, AssistantTurn) or isinstance(piece.reduction, Omission):
-            return place
+            return index
     return len(pieces)
 
 
 def _span(pieces: Sequence[Piece], recorded: int, begin: int, end: int, kept: Set[int]) -> Span | None:
     """The removable span between two indices, without kept turns at its ends. None if all turns are kept."""
-    goes = [place for place in range(begin, end) if pieces[place].number not in kept or pieces[place].reduction]
+    goes = [index for index in range(begin, end) if pieces[index].number not in kept or pieces[index].reduction]
     if not goes:
         return None
     inside = range(goes[0], goes[-1] + 1)
     return Span(
         first=pieces[goes[0]].number,
         end=pieces[inside.stop].number if inside.stop < len(pieces) else recorded,
-        turns=tuple(pieces[place].turn for place in goes),
-        keep=tuple(pieces[place].number for place in inside if place not in goes),
+        turns=tuple(pieces[index].turn for index in goes),
+        keep=tuple(pieces[index].number for index in inside if index not in goes),
     )

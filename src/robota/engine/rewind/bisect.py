@@ -62,8 +62,8 @@ async def first_bad(
     """Search for the first state in which the test is bad, given that it was good before."""
     trials: dict[str, Trial] = {}
 
-    async def tried(place: int) -> Trial:
-        state = states[place]
+    async def tried(index: int) -> Trial:
+        state = states[index]
         if state.checkpoint not in trials:
             trials[state.checkpoint] = await test(state)
         return trials[state.checkpoint]
@@ -71,15 +71,15 @@ async def first_bad(
     good, bad = 0, len(states) - 1
     if len(states) < 2 or await tried(good) is not Trial.GOOD or await tried(bad) is not Trial.BAD:
         return SearchResult(suspects=(), trials=trials)
-    open_places = list(range(good + 1, bad))
-    while open_places:
-        place = open_places[len(open_places) // 2]
-        match await tried(place):
+    untried = list(range(good + 1, bad))
+    while untried:
+        index = untried[len(untried) // 2]
+        match await tried(index):
             case Trial.GOOD:
-                good = place
+                good = index
             case Trial.BAD:
-                bad = place
+                bad = index
             case Trial.SKIPPED:
-                open_places.remove(place)
-        open_places = [each for each in open_places if good < each < bad]
+                untried.remove(index)
+        untried = [each for each in untried if good < each < bad]
     return SearchResult(suspects=tuple(states[good + 1 : bad + 1]), trials=trials)

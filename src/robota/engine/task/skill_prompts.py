@@ -181,13 +181,13 @@ class SkillPrompts:
             return ToolResult(content=skill.text)
         return await self._in_subtask(skill.text, skill, skill.subtask)
 
-    async def _in_subtask(self, text: str, skill: ExpandedPrompt, wanted: SubtaskWanted) -> ToolResult:
+    async def _in_subtask(self, text: str, skill: ExpandedPrompt, how: SubtaskWanted) -> ToolResult:
         return await self._delegate(
             Delegate(
                 mode=self._runtime.mode,
                 message=text,
-                model=wanted.model,
-                own_requests=wanted.max_requests,
+                model=how.model,
+                own_requests=how.max_requests,
                 may_answer_in_words=True,
                 denied=skill.denied,
             )

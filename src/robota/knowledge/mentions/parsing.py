@@ -173,8 +173,8 @@ def mention_of_path(path: str) -> str | None:
 
 def _mentions_exactly(written: str, path: str) -> bool:
     match parse_mentions(written):
-        case (PathMention(path=named, lines=None) as found,):
-            return found.written == written and named in (path, f"./{path}")
+        case (PathMention(path=named, lines=None) as mention,):
+            return mention.written == written and named in (path, f"./{path}")
     return False
 
 

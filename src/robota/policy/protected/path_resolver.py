@@ -351,15 +351,15 @@ class MeasuredResolver(PathResolver, frozen=True, kw_only=True):
     """A resolver that caches lookups and counts their cost."""
 
     work: Work
-    known: dict[tuple[str, str], tuple[str, ...]]
+    resolved: dict[tuple[str, str], tuple[str, ...]]
 
     def locations(self, word: str, directory: str = ".") -> tuple[str, ...]:
         """As in `PathResolver`. Raises `TooMuchWork` when the step limit is exceeded."""
         key = (word, directory)
-        locations = self.known.get(key)
+        locations = self.resolved.get(key)
         if locations is None:
             self.work.spend(STEPS_OF_LOCATION + word.count("/") // NAMES_IN_A_STEP)
-            locations = self.known[key] = super().locations(word, directory)
+            locations = self.resolved[key] = super().locations(word, directory)
         return locations
 
     def matches(self, path: str, pattern: str, *, broadly: bool) -> bool:
@@ -387,7 +387,7 @@ def measured(resolver: PathResolver) -> MeasuredResolver:
         program=cache(resolver.program),
         linked=cache(resolver.linked),
         work=work,
-        known={},
+        resolved={},
     )
 
 

@@ -101,8 +101,9 @@ def _missing(failed: FailedCommand) -> tuple[str, ...]:
     hosts = hosts or UNKNOWN_HOST.findall(failed.output)
     if not hosts and UNNAMED_HOST.search(failed.output):
         hosts = IN_COMMAND.findall(failed.command)
-    places = [place for line in failed.output.splitlines() if READ_ONLY.search(line) for place in _directories(line)]
-    return tuple(dict.fromkeys((*hosts, *places)))
+    refusals = [line for line in failed.output.splitlines() if READ_ONLY.search(line)]
+    directories = [directory for line in refusals for directory in _directories(line)]
+    return tuple(dict.fromkeys((*hosts, *directories)))
 
 
 def _can_open(missing: tuple[str, ...], failed: FailedCommand) -> bool:
@@ -114,8 +115,8 @@ def _directories(line: str) -> list[str]:
     match = PATH.search(line)
     if match is None:
         return []
-    place = Path(match[1])
-    return [str(next(each for each in (place, *place.parents) if each.is_dir()))]
+    directory = Path(match[1])
+    return [str(next(each for each in (directory, *directory.parents) if each.is_dir()))]
 
 
 def _shortened(text: str) -> str:

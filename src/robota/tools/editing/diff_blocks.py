@@ -69,9 +69,9 @@ class Markers(msgspec.Struct, frozen=True, kw_only=True):
 
     length: int = USUAL_LENGTH
 
-    def ending(self, place: BlockSection) -> str:
+    def ending(self, section: BlockSection) -> str:
         """The marker that ends a section."""
-        match place:
+        match section:
             case BlockSection.OUTSIDE:
                 return f"{'<' * self.length} SEARCH"
             case BlockSection.IN_SEARCH:
@@ -91,48 +91,48 @@ class Markers(msgspec.Struct, frozen=True, kw_only=True):
 def read_blocks(diff: str) -> tuple[DiffBlock, ...]:
     """Parse the blocks of a diff, in order. Text between blocks is ignored."""
     lines = diff.replace("\r\n", "\n").split("\n")
-    place, markers = BlockSection.OUTSIDE, Markers()
+    section, markers = BlockSection.OUTSIDE, Markers()
     parts: dict[BlockSection, list[str]] = {each: [] for each in BlockSection}
     blocks: list[DiffBlock] = []
     for number, line in enumerate(lines, 1):
-        if place is BlockSection.OUTSIDE:
+        if section is BlockSection.OUTSIDE:
             opening = OPENING.fullmatch(line.rstrip())
             markers = Markers(length=len(opening[1])) if opening else Markers()
         marker = markers.of(line)
         if marker is None:
-            _check_replacement(line, place, number)
-            parts[place].append(line)
+            _check_replacement(line, section, number)
+            parts[section].append(line)
             continue
-        if marker != markers.ending(place):
-            raise _misplaced(marker, markers, place, number, lines)
-        if place is BlockSection.IN_REPLACE:
+        if marker != markers.ending(section):
+            raise _misplaced(marker, markers, section, number, lines)
+        if section is BlockSection.IN_REPLACE:
             blocks.append(_block(len(blocks) + 1, parts[BlockSection.IN_SEARCH], parts[BlockSection.IN_REPLACE]))
             parts = {each: [] for each in BlockSection}
-        place = AFTER[place]
-    if place is not BlockSection.OUTSIDE:
-        expected = markers.ending(place)
+        section = AFTER[section]
+    if section is not BlockSection.OUTSIDE:
+        expected = markers.ending(section)
         raise BadDiff(f"Unexpected end of sequence: the diff ended where '{expected}' was expected.\n{_what_to_do()}")
     if not blocks:
         raise BadDiff(f"The diff contains no block: no line begins with '{SEARCH}'.\n{_what_to_do()}")
     return tuple(blocks)
 
 
-def _check_replacement(line: str, place: BlockSection, number: int) -> None:
-    if place is BlockSection.IN_REPLACE and line.startswith(LINE_MARKS):
+def _check_replacement(line: str, section: BlockSection, number: int) -> None:
+    if section is BlockSection.IN_REPLACE and line.startswith(LINE_MARKS):
         raise BadDiff(
             f"Line {number} of the diff is {line.rstrip()!r}, inside a REPLACE part. Line numbers go right after "
             f"'{SEARCH}' only; if the line belongs to the file, put a backslash before it.\n{_what_to_do()}"
         )
 
 
-def _misplaced(found: str, markers: Markers, place: BlockSection, number: int, lines: Sequence[str]) -> BadDiff:
-    where = f"Line {number} of the diff is malformed: found '{found}' where '{markers.ending(place)}' was expected."
-    is_separator = found == markers.ending(BlockSection.IN_SEARCH)
-    is_marker = found in {markers.ending(each) for each in BlockSection}
+def _misplaced(marker: str, markers: Markers, section: BlockSection, number: int, lines: Sequence[str]) -> BadDiff:
+    where = f"Line {number} of the diff is malformed: found '{marker}' where '{markers.ending(section)}' was expected."
+    is_separator = marker == markers.ending(BlockSection.IN_SEARCH)
+    is_marker = marker in {markers.ending(each) for each in BlockSection}
     if not is_marker or (is_separator and _blocks_are_complete(markers, lines)):
         where += (
             " It looks like a merge conflict marker. If the line belongs to the file, put a backslash before it: "
-            f"'\\{found}'."
+            f"'\\{marker}'."
         )
     return BadDiff(f"{where}\n{_what_to_do()}")
 
@@ -140,7 +140,7 @@ def _misplaced(found: str, markers: Markers, place: BlockSection, number: int, l
 def _blocks_are_complete(markers: Markers, lines: Sequence[str]) -> bool:
     """Whether the marker counts are consistent, so that an extra marker is probably a line of the file."""
     kinds = [markers.of(line) for line in lines]
-    searches, separators, replaces = (kinds.count(markers.ending(place)) for place in BlockSection)
+    searches, separators, replaces = (kinds.count(markers.ending(section)) for section in BlockSection)
     return searches == replaces and separators >= searches
 
 

@@ -87,29 +87,29 @@ def _whole_lines(text: str, span: TextSpan) -> _NewLines:
     )
 
 
-def _refuse_numbers(coming: Sequence[str], known: set[str]) -> None:
+def _refuse_numbers(coming: Sequence[str], file_lines: set[str]) -> None:
     """Numbers in front of lines that are in the file come from a listing of it."""
-    numbered = [line for line in coming if NUMBERED.match(line) and line.strip() not in known]
-    of_file = [line for line in numbered if unnumbered(line).strip() and unnumbered(line).strip() in known]
-    if of_file and 2 * len(of_file) >= len(numbered) and not any(NUMBERED.match(line) for line in known):
+    numbered = [line for line in coming if NUMBERED.match(line) and line.strip() not in file_lines]
+    of_file = [line for line in numbered if unnumbered(line).strip() and unnumbered(line).strip() in file_lines]
+    if of_file and 2 * len(of_file) >= len(numbered) and not any(NUMBERED.match(line) for line in file_lines):
         raise UnmeantText(
             f"The new text has line numbers: {_quote(of_file[0])}. They belong to the listing of read_file, not to the "
             "file. Give the text again without the numbers and bars."
         )
 
 
-def _placeholders(lines: _NewLines, known: set[str]) -> list[str]:
-    found = [line for line in lines.coming if is_placeholder(line) and line.strip() not in known]
-    if not found:
+def _placeholders(lines: _NewLines, file_lines: set[str]) -> list[str]:
+    placeholders = [line for line in lines.coming if is_placeholder(line) and line.strip() not in file_lines]
+    if not placeholders:
         return []
     lost = [line for line in lines.going if not is_placeholder(line)]
     if lost:
         raise UnmeantText(
-            f"The new text has a placeholder, {_quote(found[0])}, where the file has lines such as {_quote(lost[0])}; "
-            "they would be lost. Write out all of the text, or change only the lines that differ. If the placeholder "
-            "is really meant, delete those lines first and add it in a second call."
+            f"The new text has a placeholder, {_quote(placeholders[0])}, where the file has lines such as "
+            f"{_quote(lost[0])}; they would be lost. Write out all of the text, or change only the lines that differ. If "
+            "the placeholder is really meant, delete those lines first and add it in a second call."
         )
-    return [_remark(found[0])]
+    return [_remark(placeholders[0])]
 
 
 def _remark(line: str) -> str:

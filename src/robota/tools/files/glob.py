@@ -68,9 +68,9 @@ async def _find(params: GlobParams, context: ToolContext) -> ToolResult:
     if params.pattern.startswith("/"):
         raise ToolError(_relative(params, context))
     files, name = context.files.holding(params.path), printable_name(params.path)
-    place = directory_for_model(params.path, files)
+    searched = directory_for_model(params.path, files)
     names = await find_names(
-        files.root, place, PathPattern(params.pattern), files.is_ignored, params.offset + MAX_PATHS
+        files.root, searched, PathPattern(params.pattern), files.is_ignored, params.offset + MAX_PATHS
     )
     outside = "" if files is context.files else f"{files.root}/"
     lines = [printable_name(f"{outside}{path}") for path in names.paths[params.offset :]]
@@ -103,17 +103,17 @@ def _no_files(name: str, params: GlobParams, files: Files) -> str:
     return f"{text} Hidden and ignored files are not searched. Try another pattern{wider}."
 
 
-def _notes(found: "FoundNames", params: GlobParams, most: int) -> list[str]:
+def _notes(listing: "FoundNames", params: GlobParams, most: int) -> list[str]:
     notes = []
-    if params.offset < len(found.paths) and (params.offset or found.total > len(found.paths)):
+    if params.offset < len(listing.paths) and (params.offset or listing.total > len(listing.paths)):
         # Whether the later ones are hidden from the model is found out when they are shown.
-        total = f"at most {found.total:,}" if found.total > len(found.paths) else f"{found.total:,}"
-        notes.append(f"\n[Showing files {params.offset + 1:,}-{len(found.paths):,} of {total}, the newest first.]")
-    if found.total > len(found.paths):
+        total = f"at most {listing.total:,}" if listing.total > len(listing.paths) else f"{listing.total:,}"
+        notes.append(f"\n[Showing files {params.offset + 1:,}-{len(listing.paths):,} of {total}, the newest first.]")
+    if listing.total > len(listing.paths):
         from robota.contracts.rest_of_result import next_page
 
-        notes.append(f"[For the next files: {next_page('glob', params, len(found.paths))}]")
-    if found.gave_up:
+        notes.append(f"[For the next files: {next_page('glob', params, len(listing.paths))}]")
+    if listing.gave_up:
         notes.append(f"\n[Stopped after {most:,} files. Use a deeper path.]")
     return notes
 

@@ -28,21 +28,21 @@ class HugeFileLines(msgspec.Struct, frozen=True, kw_only=True):
 async def lines_of_huge_file(files: Files, path: str, first: int, count: int, of_a_line: int) -> HugeFileLines:
     """The lines from `first`, at most `count` and `of_a_line` characters of each, limited to what can be shown."""
     window = _Window(first, count, of_a_line)
-    place, stamp = 0, None
+    position, stamp = 0, None
     while not window.is_full:
         # One piece at a time, so that other tasks can run and a cancelled call ends here.
-        part = await asyncio.to_thread(files.read_part, path, place, PIECE_BYTES)
+        part = await asyncio.to_thread(files.read_part, path, position, PIECE_BYTES)
         if stamp not in (None, part.stamp):
             raise ToolError(f"{printable_name(path)!r} changed while it was read. Try again.")
         stamp = part.stamp
-        if place == 0:
+        if position == 0:
             _check_text(path, part.data)
         if not part.data:
             total = window.end()
             return HugeFileLines(lines=window.decoded(), total=total)
         window.take(part.data)
-        place += len(part.data)
-        if place > MAX_BYTES and not window.is_full:
+        position += len(part.data)
+        if position > MAX_BYTES and not window.is_full:
             raise ToolError(
                 f"Line {first} of {printable_name(path)!r} was not found within the first {MAX_BYTES:,} bytes. "
                 "Use a command such as sed or tail."

@@ -46,14 +46,14 @@ def where_else(path: str, files: Files) -> str:
     return f"Find it with {named_call('glob', pattern=f'**/{name}')}, or see what there is with {nearest}."
 
 
-def _first_missing(place: PurePosixPath, files: Files) -> tuple[PurePosixPath, list[str]]:
+def _first_missing(path: PurePosixPath, files: Files) -> tuple[PurePosixPath, list[str]]:
     """The part of the path that is not there, and the names beside it; those of directories end with a slash."""
-    for part in (place, *place.parents):
+    for part in (path, *path.parents):
         try:
             return part, list(files.list(str(part.parent), False, MAX_LOOKED_AT).entries)
         except FileProblem:
             continue
-    return place, []
+    return path, []
 
 
 def _leads_nowhere(path: str, files: Files) -> bool:
@@ -69,15 +69,15 @@ def _leads_nowhere(path: str, files: Files) -> bool:
 
 def _with_rest(near: str, below: PurePosixPath, files: Files) -> str:
     """The path in a directory of a similar name, if there is what was wanted; else the directory."""
-    place = PurePosixPath(near) / below
-    missing, entries = _first_missing(place, files)
-    return str(place) if missing == place and {place.name, f"{place.name}/"} & set(entries) else near
+    candidate = PurePosixPath(near) / below
+    missing, entries = _first_missing(candidate, files)
+    return str(candidate) if missing == candidate and {candidate.name, f"{candidate.name}/"} & set(entries) else near
 
 
-def _near(place: PurePosixPath, entries: list[str]) -> list[str]:
+def _near(missing: PurePosixPath, entries: list[str]) -> list[str]:
     names = {entry.removesuffix("/").lower(): entry for entry in entries}
-    folded = place.name.lower()
+    folded = missing.name.lower()
     # Of a short name, two letters in the wrong order are too much of a difference.
     swapped = [name for name in names if sorted(name) == sorted(folded)]
     alike = list(dict.fromkeys((*swapped, *get_close_matches(folded, names, MAX_NAMED, LEAST_ALIKE))))[:MAX_NAMED]
-    return [str(place.parent / names[name]) for name in alike]
+    return [str(missing.parent / names[name]) for name in alike]

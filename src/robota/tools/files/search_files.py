@@ -105,9 +105,9 @@ async def _search(params: SearchFilesParams, context: ToolContext) -> ToolResult
     return ToolResult(content="\n\n".join(parts), view=TextView(text=summary))
 
 
-def _left_out(files: Files, place: Path) -> Callable[[str], bool]:
+def _left_out(files: Files, directory: Path) -> Callable[[str], bool]:
     """What the search skips: files hidden from the model, and secrets unless the searched path is one."""
-    if files.is_secret(str(place.relative_to(files.root))):
+    if files.is_secret(str(directory.relative_to(files.root))):
         return files.is_ignored
     return lambda path: files.is_ignored(path) or files.is_secret(path)
 
@@ -121,9 +121,9 @@ class MatchPage(msgspec.Struct, frozen=True, kw_only=True):
     has_more: bool
 
 
-def _page(found: "ContentSearchResult", params: SearchFilesParams) -> MatchPage:
+def _page(result: "ContentSearchResult", params: SearchFilesParams) -> MatchPage:
     """The matches after `offset`, as many as fit and at least one. Counted after cutting, so that the count is true."""
-    matches = [(file, line) for file in found.files for line in file.lines if line.is_match]
+    matches = [(file, line) for file in result.files for line in file.lines if line.is_match]
     lines_by_path: dict[str, set[int]] = {}
     room, last = MAX_CHARACTERS, params.offset
     for file, match in matches[params.offset : params.offset + params.max_results]:
@@ -143,25 +143,27 @@ def _page(found: "ContentSearchResult", params: SearchFilesParams) -> MatchPage:
         last += 1
     shown = [
         msgspec.structs.replace(file, lines=[line for line in file.lines if line.number in lines_by_path[file.path]])
-        for file in found.files
+        for file in result.files
         if file.path in lines_by_path
     ]
-    has_more = last < len(matches) or found.is_cut
+    has_more = last < len(matches) or result.is_cut
     return MatchPage(files=shown, first=params.offset + 1, last=last, has_more=has_more)
 
 
-def _summary(found: "ContentSearchResult", page: MatchPage, params: SearchFilesParams) -> str:
+def _summary(result: "ContentSearchResult", page: MatchPage, params: SearchFilesParams) -> str:
     if params.offset and page.last == params.offset:
-        return f"There are only {counted(found.matches, 'match', 'matches')}; offset {params.offset} skips all of them."
-    if found.is_cut or page.first > 1 or page.has_more:
-        total = f"more than {found.matches}" if found.is_cut else str(found.matches)
+        return (
+            f"There are only {counted(result.matches, 'match', 'matches')}; offset {params.offset} skips all of them."
+        )
+    if result.is_cut or page.first > 1 or page.has_more:
+        total = f"more than {result.matches}" if result.is_cut else str(result.matches)
         return f"Showing matches {page.first}-{page.last} of {total}."
-    if found.matches:
-        return f"Found {counted(found.matches, 'match', 'matches')} in {counted(len(found.files), 'file')}."
-    if found.overlong:
+    if result.matches:
+        return f"Found {counted(result.matches, 'match', 'matches')} in {counted(len(result.files), 'file')}."
+    if result.overlong:
         return "Found only lines that are too long to show."
-    if found.searched:
-        return f"No matches in {counted(found.searched, 'file')}. Try a shorter regex, (?i), or another path."
+    if result.searched:
+        return f"No matches in {counted(result.searched, 'file')}. Try a shorter regex, (?i), or another path."
     narrowed = "file_pattern or file_type" if params.file_pattern or params.file_type else "path"
     return f"No file was searched: hidden, ignored and secret files are skipped. Check {narrowed}."
 
@@ -177,18 +179,18 @@ def _how_to_see_whole_lines(page: MatchPage, outside: str) -> list[str]:
     return [f"[Long lines are cut at [truncated...]. For a whole one: {call}]"]
 
 
-def _notes(found: "ContentSearchResult") -> list[str]:
+def _notes(result: "ContentSearchResult") -> list[str]:
     notes = []
-    if found.overlong:
-        names = ", ".join(repr(printable_name(path)) for path in found.overlong[:SHOWN_UNREADABLE])
-        more = ", …" if len(found.overlong) > SHOWN_UNREADABLE else ""
+    if result.overlong:
+        names = ", ".join(repr(printable_name(path)) for path in result.overlong[:SHOWN_UNREADABLE])
+        more = ", …" if len(result.overlong) > SHOWN_UNREADABLE else ""
         notes.append(
             f"Lines that are too long or match too often are not shown: they are in {names}{more}. "
             "Use a command such as grep -o to see a part of them."
         )
-    if found.unreadable:
-        names = "; ".join(printable_name(text) for text in found.unreadable[:SHOWN_UNREADABLE])
-        more = "; …" if len(found.unreadable) > SHOWN_UNREADABLE else ""
+    if result.unreadable:
+        names = "; ".join(printable_name(text) for text in result.unreadable[:SHOWN_UNREADABLE])
+        more = "; …" if len(result.unreadable) > SHOWN_UNREADABLE else ""
         notes.append(f"Not everything could be read: {names}{more}")
     return notes
 

@@ -137,16 +137,16 @@ class TaskAgents:
         self._table.start(agent, text)
         return f"Agent {agent.id} goes on in the background with its conversation so far. You get its report."
 
-    async def _wait(self, wanted: WaitForAgents) -> ToolResult:
-        agents = [self._named(each) for each in wanted.ids] if wanted.ids else self._unreported()
+    async def _wait(self, order: WaitForAgents) -> ToolResult:
+        agents = [self._named(each) for each in order.ids] if order.ids else self._unreported()
         if None in agents:
-            return self._no_such_agent(next(each for each in wanted.ids if self._named(each) is None))
+            return self._no_such_agent(next(each for each in order.ids if self._named(each) is None))
         chosen = [agent for agent in agents if agent is not None]
         if not chosen:
             return ToolResult(content="No agent of this task runs or has a report that you have not got.")
-        wait_for = asyncio.ALL_COMPLETED if wanted.ids else asyncio.FIRST_COMPLETED
+        wait_for = asyncio.ALL_COMPLETED if order.ids else asyncio.FIRST_COMPLETED
         async with self._table.waiting_for_others(self._task):
-            await self._until_ended(chosen, wanted.timeout_s, wait_for)
+            await self._until_ended(chosen, order.timeout_s, wait_for)
         over = [agent for agent in chosen if agent.is_over]
         for agent in over:
             self._table.delivered(agent)
@@ -169,10 +169,10 @@ class TaskAgents:
     def _unreported(self) -> list[Agent]:
         return [agent for agent in self.own if agent.is_background and not agent.is_delivered]
 
-    async def _stop(self, wanted: StopAgent) -> ToolResult:
-        agent = self._named(wanted.id)
+    async def _stop(self, order: StopAgent) -> ToolResult:
+        agent = self._named(order.id)
         if agent is None:
-            return self._no_such_agent(wanted.id)
+            return self._no_such_agent(order.id)
         if agent.is_over:
             return ToolResult(content=f"Agent {agent.id} has ended already.")
         await self.stop(agent)
@@ -190,15 +190,15 @@ class TaskAgents:
                 await agent.subtask.end()
         await asyncio.sleep(0)
 
-    def _named(self, wanted: str) -> Agent | None:
+    def _named(self, id_or_name: str) -> Agent | None:
         """One of the agents of this task; it has no authority over others."""
-        agent = self._table.find(wanted)
+        agent = self._table.find(id_or_name)
         if agent is None or agent.parent is not self._task:
-            return self._table.revive(self._task, wanted)
+            return self._table.revive(self._task, id_or_name)
         return agent
 
-    def _no_such_agent(self, wanted: str) -> ToolResult:
-        known = ", ".join(agent.id for agent in self.own)
-        rest = f"Use one of: {known}." if known else "You have started none so far. Start one with the tool agent."
-        text = f"None of your agents is called {wanted!r}. Nothing was done. {rest}"
+    def _no_such_agent(self, id_or_name: str) -> ToolResult:
+        ids = ", ".join(agent.id for agent in self.own)
+        rest = f"Use one of: {ids}." if ids else "You have started none so far. Start one with the tool agent."
+        text = f"None of your agents is called {id_or_name!r}. Nothing was done. {rest}"
         return ToolResult(content=text, is_error=True)

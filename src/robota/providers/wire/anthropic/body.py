@@ -42,9 +42,9 @@ class AnthropicBody:
         encoded = self._fragments.of(request.turns)
         newest = encoded.newest
         turns = request.turns[len(request.turns) - len(newest) :]
-        users = [place for place, turn in enumerate(turns) if isinstance(turn, UserTurn) and newest[place]]
-        for place in users[-MARKED_USER_TURNS:]:
-            newest[place] = newest[place].removesuffix(MESSAGE_END) + self._marked_end
+        users = [index for index, turn in enumerate(turns) if isinstance(turn, UserTurn) and newest[index]]
+        for index in users[-MARKED_USER_TURNS:]:
+            newest[index] = newest[index].removesuffix(MESSAGE_END) + self._marked_end
         return encoded.in_body(self._head.of(request))
 
     def _encode_head(self, request: ModelRequest) -> bytes:

@@ -74,10 +74,10 @@ class ChatBody:
     def _mark(self, newest: list[bytes], turns: Sequence[Turn]) -> None:
         """Mark the end of the newest user turns, which are the last of these fragments."""
         turns = turns[len(turns) - len(newest) :]
-        users = [place for place, turn in enumerate(turns) if isinstance(turn, UserTurn) and newest[place]]
-        for place in users[-MARKED_USER_TURNS:]:
-            messages = _messages(turns[place], self._quirks)
-            newest[place] = _joined([*messages[:-1], _marked(messages[-1])])
+        users = [index for index, turn in enumerate(turns) if isinstance(turn, UserTurn) and newest[index]]
+        for index in users[-MARKED_USER_TURNS:]:
+            messages = _messages(turns[index], self._quirks)
+            newest[index] = _joined([*messages[:-1], _marked(messages[-1])])
 
     def _encode_head(self, request: ModelRequest) -> bytes:
         """Everything up to and including the system message, which opens the list of messages."""
@@ -114,7 +114,7 @@ def _marked(message: dict[str, Any]) -> dict[str, Any]:
     """The message with a mark that makes the server cache everything up to its last text."""
     content = message["content"]
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    texts = [place for place, part in enumerate(parts) if part.get("text")]
+    texts = [index for index, part in enumerate(parts) if part.get("text")]
     if not texts:
         return message  # a mark at an empty text is refused
     last = texts[-1]
