@@ -106,8 +106,8 @@ def _placeholders(lines: _NewLines, file_lines: set[str]) -> list[str]:
     if lost:
         raise UnmeantText(
             f"The new text has a placeholder, {_quote(placeholders[0])}, where the file has lines such as "
-            f"{_quote(lost[0])}; they would be lost. Write out all of the text, or change only the lines that differ. If "
-            "the placeholder is really meant, delete those lines first and add it in a second call."
+            f"{_quote(lost[0])}; they would be lost. Write out all of the text, or change only the lines that differ. "
+            "If the placeholder is really meant, delete those lines first and add it in a second call."
         )
     return [_remark(placeholders[0])]
 
