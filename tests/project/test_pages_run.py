@@ -18,7 +18,7 @@ from tests.project.console_blocks import looks_like, run_commands, run_script, t
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "proof.md", "print-mode.md"])
+@pytest.mark.parametrize("page", ["tutorial.md", "proof.md", "print-mode.md", "budgets.md"])
 def test_a_page_can_be_typed_along(robota: Robota, installed: Path, page: str) -> None:
     commands = list(typed_commands((DOCS / page).read_text(encoding="utf-8")))
     printed = run_commands(commands, robota.workspace, robota.home, installed)

@@ -27,6 +27,7 @@ ALLOWED = {
     "protocol/connection/message_processor.py": "no file",
     "commands/conversation/this_session.py": "no file",
     "engine/record/rows.py": "no file",
+    "engine/budgets/ledger_file.py": "the mark of one process, under its lock",
     "extensions/plugins/fetching.py": "a staging directory",
     "extensions/plugins/installer.py": "a staging directory",
     "intents/leases.py": "a lease of one session, under the lock of its directory",

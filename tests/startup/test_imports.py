@@ -132,7 +132,7 @@ def test_print_mode_loads_few_modules(one_shot: set[str]) -> None:
 
 @pytest.mark.parametrize(
     ("words", "families"),
-    [(("-p", "/cost"), {"usage"}), (("-p", "/help"), {"conversation"}), (("help", "memory"), {"memory"})],
+    [(("-p", "/cost"), {"cost", "proof"}), (("-p", "/help"), {"conversation"}), (("help", "memory"), {"memory"})],
 )
 def test_a_command_loads_only_its_own_family(robota: Robota, words: tuple[str, ...], families: set[str]) -> None:
     loaded = modules_after(robota, *words)

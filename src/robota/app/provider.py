@@ -4,15 +4,19 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Final
 
+import msgspec
+
 from robota.config.errors import ConfigError
 from robota.config.launch_options import LaunchOptions
 from robota.config.profiles.choice import select_profile
 from robota.config.profiles.profile import Profile
 from robota.config.settings.key_path import join_key
 from robota.config.settings.load import Settings
+from robota.config.settings.schema import BudgetSettings
 from robota.engine.runtime.services import ModelAccess
 from robota.providers.chunks import Provider
-from robota.providers.registry import KnownProviders, can_tell_cost, open_provider, ready, with_effort
+from robota.providers.pricing import HOUR_WRITE_FACTOR, Price
+from robota.providers.registry import KnownProviders, open_provider, price_of, ready, with_effort
 from robota.providers.retry import policy_from_options
 
 NO_MODEL: Final = Profile(type="scripted", name="none", model="none", options={"turns": []})
@@ -41,19 +45,26 @@ def _current(settings: Settings, env: Mapping[str, str]) -> Profile:
     return current_profile(settings, env)
 
 
+def limits_money(budgets: BudgetSettings) -> bool:
+    """Whether the settings limit money, so that prices must be known."""
+    shared = (budgets.project, budgets.organisation)
+    periods = (limit for each in shared for limit in (each.day, each.month, each.total))
+    return any(limit.usd is not None for limit in (budgets.session, budgets.agent, *periods))
+
+
 def require_known_prices(launch: LaunchOptions, settings: Settings, profile: Profile) -> None:
     """Raise `ConfigError` if there is a budget and the price of a model is unknown."""
-    if launch.max_cost is None:
+    if launch.max_cost is None and not limits_money(settings.values.budgets):
         return
     models = (profile.model or "", *settings.values.fallback_models)
     providers = KnownProviders(launch.additions.provider_definitions)
-    unpriced = [model for model in models if not can_tell_cost(profile, model, providers)]
+    unpriced = [model for model in models if price_of(profile, model, providers) is None]
     if unpriced:
         key = join_key(("models", unpriced[0], "price"))
         raise ConfigError(
-            f"What {', '.join(unpriced)} costs is unknown, so --max-budget-usd cannot be enforced. Nothing was "
+            f"What {', '.join(unpriced)} costs is unknown, so a limit in dollars cannot be kept. Nothing was "
             f"started. Set its price in US dollars per million tokens: robota config set '{key}' "
-            '\'{"input": 1, "output": 2}\'. Or limit the requests: --max-turns N'
+            '\'{"input": 1, "output": 2}\'. Or limit the tokens: --max-tokens-total N'
         )
 
 
@@ -73,7 +84,15 @@ def model_access(profile: Profile, reread: Callable[[], Profile] | None, known: 
         api_protocol=kind.api_protocol,
         retry=policy_from_options(profile.options.get("retry")),
         random=_random,
+        price_of=lambda model: _dearest(profile, price_of(profile, model, known)),
     )
+
+
+def _dearest(profile: Profile, price: Price | None) -> Price | None:
+    """The price with what is kept in the cache for an hour, if the profile wants that: a hold must cover it."""
+    if price is None or profile.options.get("promptCache") != "1h":
+        return price
+    return msgspec.structs.replace(price, cache_write=HOUR_WRITE_FACTOR * price.input)
 
 
 def _correctable(

@@ -21,7 +21,7 @@ from robota.app.knowledge.skills import session_knowledge
 from robota.app.policy import kept_files
 from robota.app.rewinding.checkpoints import session_checkpoints, session_rewinder
 from robota.app.sandbox import SessionConfinement, command_reach, kept_out, withheld_variables
-from robota.app.session_parts import SessionParts, resolve_parts
+from robota.app.session_parts import SessionParts, resolve_parts, session_limits
 from robota.app.tools import SessionTools, session_tools
 from robota.config.launch_options import LaunchOptions
 from robota.config.paths import user_directory
@@ -49,6 +49,7 @@ from robota.workspace.sandbox.session_sandbox import SessionSandbox
 if TYPE_CHECKING:
     from robota.contracts.knowledge import CallTool, ExpandMentions, KnowledgeService, MemoryService, MentionedText
     from robota.contracts.workspace import Files
+    from robota.engine.calls.call_checkpoints import CallCheckpoints
     from robota.extensions.mcp.servers import McpServers
     from robota.extensions.plugins.active import ActivePlugin
     from robota.log.reopening import ReopenedSession
@@ -120,6 +121,8 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
             self.sandbox.close()
         self.files.close()
         await _within_limit(self.services.model.provider.close())
+        if self.services.budgets is not None:
+            self.services.budgets.close()
         self.log.close()
 
 
@@ -347,8 +350,7 @@ def _hooks(begun: _NewParts) -> tuple[SessionHooks, tuple[str, ...]]:
 def _services(begun: _NewParts, hooks: SessionHooks) -> SessionServices:
     parts, log, env, values = begun.parts, begun.log.log, begun.env, begun.parts.settings.values
     checkpoints = session_checkpoints(values.checkpoints, parts.root, env, log)
-    intents = session_intents(parts.settings, parts.root, begun.options, log, parts.policy, checkpoints, env)
-    knowledge, memory = _knowledge(begun), _memory(begun)
+    intents, knowledge, memory = _intents(begun, checkpoints), _knowledge(begun), _memory(begun)
     return SessionServices(
         log=log,
         model=parts.model,
@@ -368,7 +370,13 @@ def _services(begun: _NewParts, hooks: SessionHooks) -> SessionServices:
         instructions=session_instructions(parts.settings, parts.root, env, parts.policy),
         memory=memory,
         redactor=begun.redactor,
+        budgets=session_limits(parts, begun.options.launch, env, intents.selection),
     )
+
+
+def _intents(begun: _NewParts, checkpoints: "CallCheckpoints | None") -> SessionIntents:
+    parts, options, log = begun.parts, begun.options, begun.log.log
+    return session_intents(parts.settings, parts.root, options, log, parts.policy, checkpoints, begun.env)
 
 
 def _agents(begun: _NewParts) -> SessionAgents:

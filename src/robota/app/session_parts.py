@@ -17,7 +17,7 @@ from robota.config.launch_options import LaunchOptions, settings_for, workspace_
 from robota.config.profiles.profile import Profile
 from robota.config.settings.languages import response_sentence
 from robota.config.settings.load import Settings
-from robota.config.settings.schema import Completion, SettingsFile
+from robota.config.settings.schema import BudgetSettings, Completion, SettingsFile
 from robota.engine.runtime.options import DEFAULT_MODE, Options, ToolFormat
 from robota.engine.runtime.services import ModelAccess
 from robota.log.kinds.session import kept_name
@@ -31,9 +31,11 @@ from robota.workspace.sandbox.session_sandbox import SessionSandbox
 
 if TYPE_CHECKING:
     from robota.app.knowledge.bundles import SessionBundles
+    from robota.engine.budgets.session_budget import BudgetPlan
     from robota.engine.runtime.options import StyleOptions
     from robota.extensions.mcp.servers import McpServers
     from robota.extensions.plugins.active import ActivePlugin
+    from robota.intents.selection import IntentSelection
     from robota.workspace.outside_code.outside_code import OutsideCode
 
 
@@ -99,6 +101,21 @@ def _plugins(
     plugins, notices = session_plugins(settings, launch.kept_in or root, env)
     plugins, more = with_named_plugins(plugins, launch.plugin_dir, root, env)
     return plugins, (*notices, *more)
+
+
+def session_limits(
+    parts: SessionParts, launch: LaunchOptions, env: Mapping[str, str], selection: "IntentSelection | None"
+) -> "BudgetPlan | None":
+    """What limits the spending of the session; None if nothing does. Intents may have budgets."""
+    budgets = parts.settings.values.budgets
+    options = (launch.max_cost, launch.max_tokens_total, None if launch.place is None else launch.place.budget)
+    is_limited = budgets != BudgetSettings() or any(limit is not None for limit in options)
+    if not is_limited and selection is None:
+        return None
+    # Imported here because few sessions are limited.
+    from robota.app.budgets import session_budgets
+
+    return session_budgets(budgets, launch, parts.kept_in, env, selection)
 
 
 def _programs(

@@ -4,6 +4,10 @@
 SUBCOMMANDS = {
     "demo": ("robota.cli.run.demo", "run a real task on the built-in scripted model: no key, no network"),
     "sessions": ("robota.commands.families.sessions", "list, show, search, fork, export, import and watch sessions"),
+    "cost": (
+        "robota.commands.families.proof.cost",
+        "show what was spent, by day, project, model or agent, and the budgets",
+    ),
     "context": ("robota.commands.families.context", "show what fills the context window of a session"),
     "state": ("robota.commands.families.state", "show whether a session is running, or what it is waiting for"),
     "answer": ("robota.cli.run.answer", "answer the question a session is waiting on and continue it"),

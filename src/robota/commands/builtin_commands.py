@@ -19,6 +19,7 @@ MODULES: Final = (
     "conversation.models",
     "conversation.provider_profiles",
     "conversation.usage",
+    "families.proof.cost",
     "conversation.copying",
     "families.rewinding",
     "families.context",

@@ -95,7 +95,10 @@ class LaunchOptions(msgspec.Struct, frozen=True, kw_only=True):
     )
     max_turns: Annotated[Count | None, TaskOption("stop after N requests to the model", "N")] = None
     max_cost: Annotated[
-        Money | None, TaskOption("stop once the task has cost this much", "USD", name="--max-budget-usd")
+        Money | None, TaskOption("stop before the session costs more than this", "USD", name="--max-budget-usd")
+    ] = None
+    max_tokens_total: Annotated[
+        Count | None, TaskOption("stop before the session uses more than N tokens, input and output", "N")
     ] = None
     completion: Annotated[
         Completion | None,

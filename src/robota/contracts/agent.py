@@ -1,11 +1,15 @@
 """Agents: their definitions, who a running one is, and what tools ask of the engine about them."""
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from robota.config.settings.schema import Effort
 from robota.protocol.permission_mode import PermissionMode
+
+if TYPE_CHECKING:
+    from robota.contracts.budget import Limit
 
 GENERAL_PURPOSE = "general-purpose"
 
@@ -61,7 +65,8 @@ class AgentPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Which agent a session in a process of its own is, and what limits it from above.
 
     `session_id` is the session that started it; `above` are the definitions of the agents above it, `modes` the task
-    modes of the tasks above, and `denied` their temporary deny rules. `max_turns` is how many requests it may make.
+    modes of the tasks above, and `denied` their temporary deny rules. `max_turns` is how many requests it may make,
+    `budget` what each turn of it may use, by measure: it is held in the session above.
     """
 
     identity: AgentIdentity
@@ -70,6 +75,7 @@ class AgentPlace(msgspec.Struct, frozen=True, kw_only=True):
     modes: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     max_turns: int | None = None
+    budget: dict[str, int] | None = None
 
 
 class AgentControl(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +93,7 @@ class StartAgent(AgentControl, frozen=True, kw_only=True):
     in_background: bool = False
     isolation: Isolation = Isolation.NONE
     max_turns: int | None = None
+    budget: "Limit | None" = None
     is_of_user: bool = False  # the user started it, not a model
 
 

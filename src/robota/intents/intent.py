@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from robota.config.yaml_document import YamlProblem, read_yaml_without_repeats
+from robota.contracts.budget import DOLLAR, Limit
 from robota.intents.scope import Scope, ScopeProblem
 
 ID: Final = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)+")
@@ -16,6 +17,8 @@ MAX_TEXT_LENGTH: Final = 4_000
 MAX_INTENTS: Final = 500
 ROOT_KEY: Final = "active_intents"
 RUN: Final = "run"
+MINUTES: Final = ("milliseconds", 60_000)
+MAX_BUDGET: Final = 1_000_000_000
 
 
 class IntentStatus(StrEnum):
@@ -50,6 +53,7 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     constraints: tuple[str, ...] = ()
     acceptance_criteria: tuple[str, ...] = ()
+    budget: Limit | None = None
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -109,6 +113,7 @@ def _intent(entry: Any, number: int) -> Intent:
         description=_text_field(entry, "description", id),
         constraints=_texts(entry, "constraints", id) or (),
         acceptance_criteria=_criteria(entry, id),
+        budget=_budget(entry, id),
     )
 
 
@@ -120,6 +125,23 @@ def _status(written: Any, id: str) -> IntentStatus:
         return IntentStatus(word)
     except ValueError:
         raise IntentProblem(f"the status of {id} is none of {', '.join(IntentStatus)}") from None
+
+
+def _budget(entry: dict[Any, Any], id: str) -> Limit | None:
+    """What all work for the intent together may use: `budget: {usd: 5, tokens: 1000000}`."""
+    written = entry.get("budget")
+    if written is None:
+        return None
+    units = {"usd": ("money", DOLLAR), "tokens": ("tokens", 1), "requests": ("requests", 1), "minutes": MINUTES}
+    if not isinstance(written, dict) or not written or not written.keys() <= units.keys():
+        raise IntentProblem(f"the budget of {id} is not a mapping of {', '.join(units)}")
+    amounts: dict[str, int] = {}
+    for name, value in written.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_BUDGET:
+            raise IntentProblem(f"{name} in the budget of {id} is not a number from 0 to {MAX_BUDGET:,}")
+        measure, unit = units[name]
+        amounts[measure] = int(value * unit)
+    return Limit(**amounts)
 
 
 def _text_field(entry: dict[Any, Any], key: str, id: str) -> str:

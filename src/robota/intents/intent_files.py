@@ -45,6 +45,13 @@ class IntentFiles:
             self._parsed = (text, read_intents(text))
         return self._parsed[1]
 
+    def known_intents(self) -> tuple[Intent, ...]:
+        """All intents; none if the file is gone or wrong."""
+        try:
+            return self.intents()
+        except IntentProblem:
+            return ()
+
     def intent(self, id: str) -> Intent | None:
         """The intent with that id, or None."""
         return next((intent for intent in self.intents() if intent.id == id), None)

@@ -85,7 +85,8 @@ class BackgroundTask(Value, frozen=True, kw_only=True):
     `command` is what it does. An agent has a task, `task_id`, whose log is that of the session `session_id`. One that
     is not `is_background` is waited for by the call `call_id` that started it. `is_unread`: it has ended, and neither
     the user nor the model has read how. Times are in milliseconds since 1970. The figures of an agent are those of its
-    own requests; `cost` is in US dollars, and null if a price is unknown. `limit` is the limit that ended it.
+    own requests; `cost` is in US dollars, and null if a price is unknown. `left` is what its budget leaves, in
+    words. `limit` is the limit that ended it.
     """
 
     id: str
@@ -112,6 +113,7 @@ class BackgroundTask(Value, frozen=True, kw_only=True):
     requests: int = 0
     tokens: int = 0
     cost: float | None = None
+    left: str | None = None
     log_path: str | None = None
     worktree_path: str | None = None
     branch: str | None = None

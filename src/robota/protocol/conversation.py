@@ -106,6 +106,19 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class BudgetAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """An account that limits a task: integers by measure, which are `money` (micro-dollars), `tokens`, `requests` and
+    `milliseconds`. A measure without limit is missing. `estimated` is the part of `spent` that no server has reported.
+    """
+
+    name: str
+    limit: dict[str, int]
+    spent: dict[str, int]
+    estimated: dict[str, int]
+    held: dict[str, int]
+    free: dict[str, int]
+
+
 class UserTurn(msgspec.Struct, frozen=True, kw_only=True, tag_field="role", tag="user"):
     """A turn of the user side: text, images, results of calls."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from robota.protocol.calls import BackgroundTask, CallPurpose, JobGroup, PastCall
-from robota.protocol.conversation import AssistantTurn, ToolResultBlock, Usage
+from robota.protocol.conversation import AssistantTurn, BudgetAccount, ToolResultBlock, Usage
 from robota.protocol.ledger import LedgerEntry
 from robota.protocol.message import Message, QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
@@ -180,7 +180,8 @@ class ToolEnd(TaskEvent, frozen=True, kw_only=True, tag="toolEnd"):
 class TokenUsage(Value, frozen=True, kw_only=True):
     """Totals of a task. `context_tokens` is the size of the newest request.
 
-    `total_cost` is in US dollars, and null if the price of any request is unknown.
+    `total_cost` is in US dollars, and null if the price of any request is unknown. The tokens of `estimated_requests`
+    were not counted by a server, but estimated. `budget` are the accounts that limit the task, the smallest first.
     """
 
     total_tokens_in: int = 0
@@ -189,6 +190,8 @@ class TokenUsage(Value, frozen=True, kw_only=True):
     total_cache_reads: int = 0
     total_cost: float | None = 0.0
     context_tokens: int = 0
+    estimated_requests: int = 0
+    budget: tuple[BudgetAccount, ...] = ()
 
 
 class ContextUpdate(TaskEvent, frozen=True, kw_only=True, tag="contextUpdate"):

@@ -94,12 +94,6 @@ def price_of(profile: Profile, model: str, known: KnownProviders = BUILT_IN) -> 
     return FREE if price is None and known.definition(profile.type).cost_source is CostSource.FREE else price
 
 
-def can_tell_cost(profile: Profile, model: str, known: KnownProviders = BUILT_IN) -> bool:
-    """Whether the cost of a model's replies will be known."""
-    is_reported = known.definition(profile.type).cost_source is CostSource.REPORTED
-    return is_reported or price_of(profile, model, known) is not None
-
-
 def ready(
     profile: Profile,
     env: Mapping[str, str],

@@ -334,6 +334,8 @@ def test_the_limits_count_what_subtasks_use(workspace: Path, limits: dict[str, A
         ask = await stage.until_ask("auto_approval_max_req_reached")
         assert json.loads(ask.text or "") == told
         assert len(stage.events_of(TurnReply)) == 3
+        if "max_cost" in limits:
+            return  # a subtask ends without asking when the budget is used up: it is its parent that asked
         await stage.answer("noButtonClicked")
         await stage.until_ask("auto_approval_max_req_reached")
 

@@ -113,7 +113,7 @@ def test_modes_todos_queue_and_cost_are_those_of_the_session(workspace: Path) ->
         assert "later" in texts(sent(stage)[-1])
 
     plan, command = call("update_todo_list", todos="[ ] one"), call("execute_command", command="touch x")
-    turns = [{"calls": [plan], "usage": {"input": 5, "output": 7}}, {"calls": [command]}]
+    turns = [{"calls": [plan], "usage": {"input": 5, "output": 7}}, {"calls": [command], "usage": {"input": 5}}]
     play(workspace, turns, before, permission_mode=PermissionMode.ACCEPT_EDITS)
     resume(workspace, [{"text": "ok"}], after)
 

@@ -65,10 +65,10 @@ class Turn:
                 data = None if fault is None else {"kind": fault.kind, "status": fault.status}
                 self.ended.set_exception(RpcError(INTERNAL_ERROR, message, data))
                 return ""
-            case LimitAsk(limit=limit, count=count):
+            case LimitAsk(limit=limit, count=count, text=text):
                 self.end(MAX_REQUESTS)
                 reached = f"{count:g} requests" if limit is LimitKind.REQUESTS else f"{count:.2f} US dollars"
-                return f"The limit of {reached} is reached. To continue for as much again, send a prompt."
+                return f"{text or f'The limit of {reached} is reached.'} To continue for as much again, send a prompt."
             case MistakesAsk(message=message):
                 self.end(END_TURN)
                 return message

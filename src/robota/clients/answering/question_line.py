@@ -48,8 +48,7 @@ def words_for(asked: TalkAsk, stop: str = "type n") -> list[str]:
             timed = [] if limit is None else [FIRST_IS_TAKEN.format(counted(round(limit), "second"))]
             return [f"? {asked.question}", *numbered, *([hint] if numbered else []), *timed]
         case LimitAsk():
-            what = f"{asked.count:g} requests" if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
-            return [f"! The limit of {what} is reached. Type y to allow the same amount again, or {stop} to stop."]
+            return [f"! {limit_reached(asked)} Type y to allow the same amount again, or {stop} to stop."]
         case MistakesAsk():
             return [*_warning(asked.message), f"Press Enter to continue, type instructions, or {stop} to stop."]
         case FailureAsk():
@@ -61,6 +60,12 @@ def words_for(asked: TalkAsk, stop: str = "type n") -> list[str]:
             return ["Interrupted. Press Enter to continue, type instructions, or press Ctrl+D to exit."]
         case never:
             assert_never(never)
+
+
+def limit_reached(asked: LimitAsk) -> str:
+    """Which limit is reached, as a sentence."""
+    what = counted(int(asked.count), "request") if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
+    return asked.text or f"The limit of {what} is reached."
 
 
 def hint_for(asked: TalkAsk) -> str:

@@ -30,6 +30,7 @@ ERROR_MAX_BUDGET: Final = "error_max_budget_usd"
 ERROR: Final = "error_during_execution"
 LOG_FAILED: Final = "log_failed"
 
+RAISING: Final = "To continue, raise the limit: --max-budget-usd, --max-tokens-total, or the settings budgets."
 NO_ANSWER: Final = "The task ended without a complete answer. The session is saved; run the prompt again."
 BROKEN_OFF: Final = (
     "The session ended unexpectedly (this is a bug in Robota). Completed work is kept; see the session log."
@@ -91,7 +92,7 @@ def outcome_of(
         case QuestionAsk() | ApprovalAsk():
             return _asks_user(asked, _stopped_by(messages), session_id)
         case LimitAsk():
-            return _limit_reached(asked, partial, _stopped_by(messages))
+            return _limit_reached(asked, partial)
         case MistakesAsk():
             return _mistakes(asked, partial)
         case ResumeAsk(is_completed=False):
@@ -189,14 +190,14 @@ def _question(asked: QuestionAsk, session_id: str) -> RunOutcome:
     )
 
 
-def _limit_reached(asked: LimitAsk, partial: str, why: str) -> RunOutcome:
+def _limit_reached(asked: LimitAsk, partial: str) -> RunOutcome:
     if asked.limit is LimitKind.COST:
         return RunOutcome(
             exit_code=exit_codes.BUDGET_LIMIT,
             terminal_reason="budget_exhausted",
             subtype=ERROR_MAX_BUDGET,
             result=partial,
-            errors=(why or "The budget is used up. Completed work is kept; raise the limit with --max-budget-usd.",),
+            errors=(f"{asked.text or 'The budget is used up.'} Completed work is kept. {RAISING}",),
         )
     return RunOutcome(
         exit_code=exit_codes.TURN_LIMIT,

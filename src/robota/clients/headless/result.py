@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from robota.clients.headless.options import ShowCall, own_names
 from robota.clients.headless.outcome import ERROR, RunOutcome
 from robota.clients.headless.tally import ModelShare, PermissionDenial, Tally
-from robota.protocol.conversation import Usage
+from robota.protocol.conversation import BudgetAccount, Usage
 
 
 class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -28,7 +28,8 @@ class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """All fields are always present, except `errors` and `api_error_status`, which only errors have.
 
-    A cost is null if the price is unknown.
+    A cost is null if the price is unknown. `budget` is there if something limits the run, `estimated_requests` if a
+    server counted no tokens.
     """
 
     type: Literal["result"] = "result"
@@ -48,6 +49,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     uuid: str
     errors: tuple[str, ...] | UnsetType = UNSET
     api_error_status: int | UnsetType = UNSET
+    budget: tuple[BudgetAccount, ...] | UnsetType = UNSET
+    estimated_requests: int | UnsetType = UNSET
     structured_output: msgspec.Raw | UnsetType = UNSET  # the answer as JSON, with --json-schema
 
 
@@ -70,6 +73,8 @@ def result_of(outcome: RunOutcome, tally: Tally, show_call: ShowCall = own_names
         uuid=new_uuid(),
         errors=outcome.errors if outcome.is_error else UNSET,
         api_error_status=UNSET if outcome.api_error_status is None else outcome.api_error_status,
+        budget=tally.budget or UNSET,
+        estimated_requests=tally.estimated_requests or UNSET,
         structured_output=msgspec.Raw(outcome.result.encode()) if outcome.is_structured else UNSET,
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from robota.clients.terminal.line import Handlers
-from robota.protocol.conversation import Usage
+from robota.protocol.conversation import BudgetAccount, Usage
 from robota.protocol.events import (
     ContextUpdate,
     State,
@@ -58,6 +58,8 @@ class Tally:
         # What each task has used, and what a resumed one had used before this run, which is reported first.
         self._used: dict[str, Spending] = {}
         self._used_before: dict[str, Spending] = {}
+        self._estimated: dict[str, int] = {}
+        self._accounts: dict[str, BudgetAccount] = {}
         self._has_begun = True
         self._started = time.monotonic()
         self._request_started: float | None = None
@@ -79,6 +81,16 @@ class Tally:
         """The engine's total, which includes requests without a reply; else the sum of the replies."""
         reported = sum((spending.usage for spending in self._used.values()), Usage())
         return reported if reported != Usage() else sum((share.usage for share in self.models.values()), Usage())
+
+    @property
+    def estimated_requests(self) -> int:
+        """How many requests there were whose tokens no server has counted."""
+        return sum(self._estimated.values())
+
+    @property
+    def budget(self) -> tuple[BudgetAccount, ...]:
+        """The accounts that limit the run, as they were last seen."""
+        return tuple(self._accounts.values())
 
     @property
     def duration_ms(self) -> int:
@@ -125,6 +137,8 @@ class Tally:
             self._has_begun = True
             self._used_before[event.task_id] = spending
             return
+        self._estimated[event.task_id] = event.token_usage.estimated_requests
+        self._accounts.update((account.name, account) for account in event.token_usage.budget)
         self._used[event.task_id] = spending.since(self._used_before.get(event.task_id, Spending()))
         costs = [each.cost for each in self._used.values()]
         self.total_cost = None if None in costs else sum(cost for cost in costs if cost is not None)

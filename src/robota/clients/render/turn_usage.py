@@ -37,7 +37,10 @@ def usage_words(before: TokenUsage, after: TokenUsage, context: ContextUpdate | 
     if tokens_in <= 0 and tokens_out <= 0:
         filled = context.used_tokens if context is not None else after.context_tokens
         return f"about {filled:,} tokens in the context (estimated){price}"
-    counts = f"{tokens_in:,} tokens in, {tokens_out:,} out" + (f" ({certainty})" if certainty else "")
+    is_estimated = after.estimated_requests > before.estimated_requests
+    notes = ", ".join(note for note in ("estimated" if is_estimated else "", certainty) if note)
+    about = "about " if is_estimated else ""
+    counts = f"{about}{tokens_in:,} tokens in, {tokens_out:,} out" + (f" ({notes})" if notes else "")
     total = after.total_tokens_in + after.total_tokens_out
     so_far = f"; {total:,} so far" if before.total_tokens_in + before.total_tokens_out > 0 else ""
     return f"{counts}{price}{so_far}"

@@ -1,17 +1,16 @@
-"""Commands that show the state of the session: status, cost and todo list."""
+"""Commands that show the state of the session: status and todo list."""
 
 from collections.abc import Iterable
 
 from robota.commands.command import SlashCommand, fields, shown_text
 from robota.commands.effect import reads
 from robota.commands.host import CommandHost
-from robota.protocol.events import TokenUsage
 from robota.protocol.slash_commands import CommandOutcome, CommandShown, SlashCommandInfo
 from robota.protocol.views import TodoView
 
 
 def commands(host: CommandHost) -> Iterable[SlashCommand]:
-    """`/status`, `/cost` and `/todos`."""
+    """`/status` and `/todos`."""
     session = host.session
 
     async def status(arguments: str) -> CommandOutcome:
@@ -28,9 +27,6 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
             ("log", state.log_path or "none"),
         )
 
-    async def cost(arguments: str) -> CommandOutcome:
-        return _cost(session.state().session_id, session.usage())
-
     async def todos(arguments: str) -> CommandOutcome:
         items = session.state().todos
         if not items:
@@ -45,22 +41,5 @@ def commands(host: CommandHost) -> Iterable[SlashCommand]:
         effect=reads,
     )
     yield SlashCommand(
-        info=SlashCommandInfo(name="cost", aliases=("usage",), description="show tokens used and their cost"),
-        run=cost,
-        effect=reads,
-    )
-    yield SlashCommand(
         info=SlashCommandInfo(name="todos", description="show the todo list of the task"), run=todos, effect=reads
-    )
-
-
-def _cost(session_id: str, usage: TokenUsage) -> CommandShown:
-    price = "unknown: there is no price for this model" if usage.total_cost is None else f"${usage.total_cost:.4f}"
-    return fields(
-        f"Session {session_id}",
-        ("tokens in", f"{usage.total_tokens_in:,}"),
-        ("tokens out", f"{usage.total_tokens_out:,}"),
-        ("read from the cache", f"{usage.total_cache_reads:,}"),
-        ("written to the cache", f"{usage.total_cache_writes:,}"),
-        ("cost", price),
     )

@@ -13,7 +13,7 @@ from robota.config.arguments import Option, Positional
 from robota.config.launch_options import LaunchOptions, workspace_root
 from robota.config.settings.load import Settings, load_settings
 from robota.config.trust.decision import is_trusted_by_user
-from robota.engine.context.window import CHARACTERS_A_TOKEN
+from robota.engine.model.request import CHARACTERS_A_TOKEN
 from robota.engine.runtime.options import DEFAULT_MODE
 from robota.knowledge.instructions.loader import InstructionFile, Instructions
 from robota.knowledge.instructions.paths import InstructionScope

@@ -195,7 +195,7 @@ def question_text(waiting: Message) -> str:
         return f"Approve this? {single_line(asked.title, 200)}\n{shown}\n{visible(asked.verdict.reason)}"[:MAX_QUESTION]
     if isinstance(asked, LimitAsk):
         what = counted(int(asked.count), "request") if asked.limit is LimitKind.REQUESTS else f"${asked.count:.2f}"
-        return f"The limit of {what} is reached."
+        return asked.text or f"The limit of {what} is reached."
     return visible(waiting.text or "The task is done.")[:MAX_QUESTION]
 
 

@@ -14,6 +14,9 @@ GATHERED: Final = frozenset(
 )
 GATHERED_MAPS: Final = frozenset({"hooks"})
 
+# Of limits, the smallest of all layers applies: a layer can narrow them but not widen any.
+NARROWED: Final = "budgets"
+
 # A later layer replaces a whole entry: a mix of two profiles could send a key to the wrong server.
 WHOLE_ENTRIES: Final = frozenset({"providers", "mcpServers", "models", "extraKnownMarketplaces"})
 
@@ -31,10 +34,20 @@ def merged(layers: Iterable[LayerValues]) -> tuple[Entry, ...]:
     entries: list[Entry] = []
     for layer in layers:
         for key, value in _leaves(layer.values):
+            if _is_wider(key, value, entries):
+                continue
             if not is_gathered(key):
                 entries = [entry for entry in entries if not _overlap(entry.key, key)]
             entries.append(Entry(key=key, value=value, origin=layer.origin))
     return tuple(entries)
+
+
+def _is_wider(key: KeyPath, value: Any, entries: Sequence[Entry]) -> bool:
+    """Whether a lower layer sets a smaller limit already. What is no number replaces it, so that it is reported."""
+    if key[0] != NARROWED:
+        return False
+    set_before = (entry.value for entry in entries if entry.key == key)
+    return any(isinstance(each, int | float) and isinstance(value, int | float) and each < value for each in set_before)
 
 
 def nested(entries: Sequence[Entry]) -> dict[str, Any]:

@@ -132,6 +132,36 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     ] = False
 
 
+class BudgetLimit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """How much may be used: 0 is nothing, and what is not set is not limited."""
+
+    usd: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="US dollars.")] = None
+    tokens: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="Tokens, input and output.")] = None
+    requests: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="Requests to the model.")] = None
+    minutes: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="Minutes in requests to the model.")] = (
+        None
+    )
+
+
+class PeriodBudgets(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Limits of an account that several sessions share."""
+
+    day: Annotated[BudgetLimit, Meta(description="On one day, of the local time.")] = BudgetLimit()
+    month: Annotated[BudgetLimit, Meta(description="In one month.")] = BudgetLimit()
+    total: Annotated[BudgetLimit, Meta(description="Altogether, since there is a limit.")] = BudgetLimit()
+
+
+class BudgetSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Limits of what may be spent. Where several files set one, the smallest applies."""
+
+    session: Annotated[BudgetLimit, Meta(description="Of each session.")] = BudgetLimit()
+    agent: Annotated[BudgetLimit, Meta(description="Of each agent that the model starts.")] = BudgetLimit()
+    project: Annotated[PeriodBudgets, Meta(description="Of all sessions of a project together.")] = PeriodBudgets()
+    organisation: Annotated[
+        PeriodBudgets, Meta(description="Of all your sessions together; a workspace cannot set it.")
+    ] = PeriodBudgets()
+
+
 class ReviewerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """A second model that answers, in the mode confined, some of what you would be asked."""
 
@@ -216,6 +246,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ] = 0.0
     permissions: Permissions = Permissions()
     agents: Annotated[AgentSettings, Meta(description="Agents that the model starts.")] = AgentSettings()
+    budgets: Annotated[BudgetSettings, Meta(description="Limits of what may be spent.")] = BudgetSettings()
     hooks: Annotated[
         dict[str, list[dict[str, Any]]], Meta(description="Commands to run at an event, by the event's name.")
     ] = {}

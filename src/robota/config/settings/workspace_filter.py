@@ -21,6 +21,9 @@ ALWAYS: Final = frozenset(
 AFTER_TRUST: Final = frozenset(
     {
         ("permissions", "allow"),
+        ("budgets", "session"),
+        ("budgets", "agent"),
+        ("budgets", "project"),
         ("hooks",),
         ("env",),
         ("mcpServers",),
@@ -35,6 +38,8 @@ AFTER_TRUST: Final = frozenset(
         ("outputStyle",),
     }
 )
+
+SPLIT: Final = frozenset({"permissions", "budgets"})
 
 # The settings of Claude Code that are used; others that affect safety are reported.
 CLAUDE_TAKEN: Final = frozenset(
@@ -80,10 +85,10 @@ def admitted(raw: Mapping[str, Any], layer: Layer, *, trusted: bool) -> Admitted
 
 
 def _settings(raw: Mapping[str, Any]) -> list[tuple[KeyPath, Any]]:
-    """The settings with their keys; `permissions` is split into its parts."""
+    """The settings with their keys; `permissions` and `budgets` are split into their parts."""
     settings: list[tuple[KeyPath, Any]] = []
     for name, value in raw.items():
-        if name == "permissions" and isinstance(value, dict):
+        if name in SPLIT and isinstance(value, dict):
             settings += [((name, inner), item) for inner, item in value.items()]
         elif name == "permissions":
             # Invalid anyway, which validation reports later.

@@ -29,7 +29,7 @@ def recorded_context(task: TaskFold, request: RecordedRequest, file_readers: Set
         used_tokens=used,
         max_tokens=window,
         used_percentage=round(min(100.0, 100 * used / window), 2) if window else 0.0,
-        is_estimated=totals.usage.total_in == 0,
+        is_estimated=totals.usage.total_in == 0 or totals.estimated > 0,
         condense_at=request.condense_at,
         requests_to_condensing=requests_until(request.condense_at, _growing_sizes(conversation)),
         cached_tokens=totals.usage.cache_read_input_tokens,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from robota.contracts.tool import ToolRole, names_with_role
-from robota.engine.model.request import RequestRetry
+from robota.engine.model.request import CHARACTERS_A_TOKEN, RequestRetry
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.replay.context import ContextFold
 from robota.protocol.conversation import Usage
@@ -15,7 +15,6 @@ from robota.providers.chunks import ToolSpec
 if TYPE_CHECKING:
     from robota.engine.context.shortening import Shortening
 
-CHARACTERS_A_TOKEN: Final = 4
 FORCED_REDUCTIONS: Final = 3
 FORCED_SHARE: Final = 0.75
 # Turns are dropped until this share of the room is filled: many small drops would spoil the prompt cache.

@@ -1,10 +1,10 @@
 """A request outside the conversation, of whose reply only the text is used."""
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
-from robota.engine.model.reply import ReplyLength
+from robota.engine.model.reply import ReplyLength, is_plausible
 from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.protocol.conversation import Usage
 from robota.providers.chunks import (
@@ -17,6 +17,9 @@ from robota.providers.chunks import (
     UsageChunk,
 )
 from robota.providers.fault import FaultKind, ProviderFault
+
+if TYPE_CHECKING:
+    from robota.engine.budgets.task_budget import RequestHold
 
 
 class PlainReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,19 +34,35 @@ async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> PlainReply
 
     Raises `ProviderFault`.
     """
+    if runtime.budget is None:
+        return await _reply(runtime, request, None)
+    # Imported here because few sessions are limited.
+    from robota.engine.budgets.account import Exhausted
+    from robota.engine.budgets.session_budget import refusal
+
+    try:
+        hold = await runtime.budget.hold(request)
+    except Exhausted as error:
+        raise ProviderFault(FaultKind.BILLING, refusal(error)) from error
+    with hold:
+        return await _reply(runtime, hold.request, hold)
+
+
+async def _reply(runtime: TaskRuntime, request: ModelRequest, hold: "RequestHold | None") -> PlainReply:
     texts: list[str] = []
     length = ReplyLength()
-    counted, finish = UsageChunk(Usage()), None
+    counted, finish, has_begun = UsageChunk(Usage()), None, False
     stream = runtime.services.model.provider.stream(request)
     try:
         async for batch in stream:
+            has_begun = True
             for chunk in batch:
                 length.count(chunk)
                 match chunk:
                     case TextChunk():
                         texts.append(chunk.text)
                     case UsageChunk():
-                        counted = chunk
+                        counted = chunk if is_plausible(chunk) else counted
                     case FinishChunk():
                         finish = chunk.reason
                     case ThinkingChunk() | CallStartChunk() | CallArgumentsChunk():
@@ -53,6 +72,7 @@ async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> PlainReply
     finally:
         is_counted = finish is not None or counted.usage != Usage()
         cost = counted.cost if is_counted else 0.0
+        _settle(hold, counted, finish, was_answered=has_begun)
         runtime.meter.side_request(counted.usage, cost, counted.saved)
         close = getattr(stream, "aclose", None)
         if close is not None:
@@ -60,3 +80,9 @@ async def plain_reply(runtime: TaskRuntime, request: ModelRequest) -> PlainReply
     if finish is None:
         raise ProviderFault(FaultKind.STREAM_CUT, "The answer ended before it was complete.")
     return PlainReply(text="".join(texts), has_calls=finish == "tool_use")
+
+
+def _settle(hold: "RequestHold | None", counted: UsageChunk, finish: str | None, *, was_answered: bool) -> None:
+    """Charge the budget, if there is one."""
+    if hold is not None:
+        hold.settle(counted.usage, counted.cost, finish, was_answered=was_answered)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import isfinite
 from typing import Any, Final, Protocol, assert_never
 
 import msgspec
@@ -38,6 +39,9 @@ from robota.text.visible import with_whole_characters
 # About a million tokens, which is more than any model says in one reply.
 REPLY_CHARACTERS: Final = 4_000_000
 REPLY_CALLS: Final = 1_000
+# More than one request can use. What a server reports beyond is a mistake of the server.
+MOST_TOKENS: Final = 100_000_000
+MOST_DOLLARS: Final = 10_000
 FIRST_ARGUMENT_LENGTH: Final = 200
 ID_LENGTH: Final = 64
 # A surrogate escape. Two make one character; one alone cannot be part of a path, a command or a file.
@@ -255,6 +259,11 @@ class ReplyLength:
         if self._characters > REPLY_CHARACTERS:
             raise _without_end(f"{REPLY_CHARACTERS:,} characters")
 
+    @property
+    def characters(self) -> int:
+        """The characters so far."""
+        return self._characters
+
     def add_call(self, name: str) -> None:
         """Count a call, which may have a name and no arguments."""
         self._calls += 1
@@ -290,8 +299,10 @@ class ReplyReader:
         self.cost: float | None = None
         self.saved: float | None = None  # by the provider's cache
         self.finish_reason: str | None = None
+        self.has_begun = False  # whether anything of the reply has come
 
     def take(self, chunk: Chunk) -> None:
+        self.has_begun = True
         match chunk:
             case TextChunk():
                 self._length.add(chunk.text)
@@ -308,11 +319,17 @@ class ReplyReader:
                 self._add_call(draft)
                 self._announce_arguments(draft, chunk.json, first)
             case UsageChunk():
-                self.usage, self.cost, self.saved = chunk.usage, chunk.cost, chunk.saved
+                if is_plausible(chunk):
+                    self.usage, self.cost, self.saved = chunk.usage, chunk.cost, chunk.saved
             case FinishChunk():
                 self.finish_reason = chunk.reason
             case _:
                 assert_never(chunk)
+
+    @property
+    def length(self) -> int:
+        """The characters of the reply so far."""
+        return self._length.characters
 
     def finish(self, id: str, model: str) -> Reply:
         self._take_pieces(self._reader.finish())
@@ -406,6 +423,19 @@ def _without_end(length: str) -> ProviderFault:
         f"The model's answer was stopped after {length}, because it did not end. None of it was run. Retry, or use "
         "another model.",
     )
+
+
+def is_plausible(chunk: UsageChunk) -> bool:
+    """Whether a request can have used as much as a server reports. If not, it counts as not reported."""
+    usage, cost = chunk.usage, chunk.cost
+    counts = (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_input_tokens,
+        usage.cache_creation_input_tokens,
+    )
+    is_possible = min(counts) >= 0 and max(counts) <= MOST_TOKENS
+    return is_possible and (cost is None or (isfinite(cost) and 0 <= cost <= MOST_DOLLARS))
 
 
 def without_duplicates(items: list[AssistantBlock | ToolCall]) -> list[AssistantBlock | ToolCall]:

@@ -3,9 +3,10 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import nullcontext
 from itertools import count
 from time import monotonic
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from robota.contracts.tool import ToolCall
 from robota.engine.model.reply import CallFormat, Reply, ReplyReader
@@ -27,11 +28,18 @@ from robota.protocol.commands import CondenseContext
 from robota.protocol.conversation import AssistantTurn, TextBlock, Usage
 from robota.protocol.events import Notice, RetryScheduled, Thinking, TurnReply
 from robota.protocol.message import Message
+from robota.providers import pricing
 from robota.providers.chunks import ModelRequest, ToolSpec
 from robota.providers.fault import FaultKind, ProviderFault
 from robota.providers.retry import delay, most_retries
 
+if TYPE_CHECKING:
+    from robota.contracts.budget import Amount
+    from robota.engine.budgets.account import Exhausted
+    from robota.engine.budgets.task_budget import RequestHold, TaskBudget
+
 NO_ANSWER: Final = "MODEL_NO_ASSISTANT_MESSAGES"
+CHARACTERS_A_TOKEN: Final = 4
 NO_REPLY: Final = "[no answer: the request failed or was stopped by the user]"
 EMPTY_REPLIES: Final = 3
 
@@ -40,6 +48,14 @@ T = TypeVar("T")
 
 class RequestGivenUp(Exception):
     """The request failed and the user does not want to retry."""
+
+
+class BudgetExhausted(Exception):
+    """The request was not sent, because a budget leaves too little for it, as its `cause` says."""
+
+    def __init__(self, cause: "Exhausted") -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
 class AnsweredWithPrompt(Exception):
@@ -67,6 +83,11 @@ class ContextWindow(Protocol):
 
     def answered(self, usage: Usage) -> None:
         """Take over the token count of a reply."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """The size of the conversation in tokens, as far as it is known."""
         ...
 
 
@@ -164,6 +185,22 @@ class Requester:
 
     async def _attempt(self) -> Reply:
         self._record_contents()
+        request = self._request()
+        if self._runtime.budget is None:
+            return await self._exchange(request, None)
+        with await self._hold(self._runtime.budget, request) as hold:
+            return await self._exchange(hold.request, hold)
+
+    async def _hold(self, budget: "TaskBudget", request: ModelRequest) -> "RequestHold":
+        # Imported here because few sessions are limited.
+        from robota.engine.budgets.account import Exhausted
+
+        try:
+            return await budget.hold(request)
+        except Exhausted as cause:
+            raise BudgetExhausted(cause) from cause
+
+    async def _exchange(self, request: ModelRequest, hold: "RequestHold | None") -> Reply:
         row = self._rows.say("api_req_started", json.dumps({"apiProtocol": self._services.model.api_protocol}))
         text_reader = self._call_format.reader(
             tuple(self._services.tools.specs), self._new_id, self._services.tools.all
@@ -171,17 +208,19 @@ class Requester:
         reader = ReplyReader(self._rows, self._bus, text_reader, self._new_id, self._normal)
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=True))
         try:
-            await self._read(reader)
+            await self._read(reader, request, None if hold is None else hold.seconds)
             reply = reader.finish(f"msg_{row.ts}", self._request_retry.model)
         except ProviderFault as fault:
             reader.interrupted()
-            self._close_request(row, reader, cancelReason="streaming_failed", streamingFailedMessage=fault.message)
+            self._close_request(
+                row, reader, hold, cancelReason="streaming_failed", streamingFailedMessage=fault.message
+            )
             raise
         except asyncio.CancelledError:
             self._keep_partial_reply(reader.interrupted(), reader.usage, row)
-            self._close_request(row, reader, cancelReason="user_cancelled")
+            self._close_request(row, reader, hold, cancelReason="user_cancelled")
             raise
-        self._close_request(row, reader)
+        self._close_request(row, reader, hold)
         self._refuse_unusable(reply)
         self._history.add_reply(reply.turn)
         self._bus.emit(TurnReply(task_id=self._rows.task_id, reply=reply.turn))
@@ -213,8 +252,8 @@ class Requester:
                 condense_at=self._meter.condense_at,
             )
 
-    async def _read(self, reader: ReplyReader) -> None:
-        request = ModelRequest(
+    def _request(self) -> ModelRequest:
+        return ModelRequest(
             model=self._request_retry.model,
             system=self._runtime.head.system,
             turns=self._history.outgoing(),
@@ -222,11 +261,17 @@ class Requester:
             max_output_tokens=self._services.model.info.max_output_tokens,
             cache_key=self._runtime.options.session_id,
         )
+
+    async def _read(self, reader: ReplyReader, request: ModelRequest, seconds: float | None) -> None:
+        """Read the reply; `seconds` is how long that may take, if time is limited."""
         stream = self._services.model.provider.stream(request)
         try:
-            async for batch in stream:
-                for chunk in batch:
-                    reader.take(chunk)
+            async with nullcontext() if seconds is None else asyncio.timeout(seconds):
+                async for batch in stream:
+                    for chunk in batch:
+                        reader.take(chunk)
+        except TimeoutError as error:
+            raise ProviderFault(FaultKind.STREAM_CUT, "The time that was left for the request is over.") from error
         finally:
             close = getattr(stream, "aclose", None)
             if close is not None:
@@ -246,18 +291,39 @@ class Requester:
             self._rows.say("error", NO_ANSWER)
         raise ProviderFault(FaultKind.EMPTY_REPLY, "The model returned an empty answer. Retry, or use another model.")
 
-    def _close_request(self, row: Message, reader: ReplyReader, **why: str) -> None:
+    def _close_request(self, row: Message, reader: ReplyReader, hold: "RequestHold | None", **why: str) -> None:
         """Write tokens and cost into the row of the request: a row without cost counts as running."""
         usage, cost = reader.usage, reader.cost
         if cost is None and reader.finish_reason is None and usage == Usage():
             cost = 0.0  # it failed before anything was counted
-        self._meter.request(usage, cost, reader.saved)
+        charged = None
+        if hold is not None:
+            charged = hold.settle(usage, cost, reader.finish_reason, was_answered=reader.has_begun)
+        is_estimated = reader.finish_reason is not None and usage == Usage()
+        if is_estimated:
+            usage, cost = self._estimated(reader, cost, charged)
+            self._meter.estimated_request(usage, cost)
+        else:
+            self._meter.request(usage, cost, reader.saved)
         info = {"apiProtocol": self._services.model.api_protocol, **_tokens(usage), "cost": cost, **why}
+        if is_estimated:
+            info["estimated"] = True
         if reader.saved:
             info["cacheSavings"] = reader.saved
         self._bus.emit(Thinking(task_id=self._rows.task_id, is_thinking=False))
         self._rows.change(row, text=json.dumps(info))
         self._runtime.emit_usage()
+
+    def _estimated(
+        self, reader: ReplyReader, cost: float | None, charged: "Amount | None"
+    ) -> tuple[Usage, float | None]:
+        """About what a request used whose server counted nothing; its cost is what the budget was charged, if any."""
+        model = self._request_retry.model
+        usage = Usage(input_tokens=self._context.tokens, output_tokens=reader.length // CHARACTERS_A_TOKEN)
+        if cost is not None:
+            return usage, cost
+        price = self._services.model.price_of(model)
+        return usage, pricing.cost(usage, price) if charged is None or price is None else charged.dollars
 
     def _keep_partial_reply(self, text: str, usage: Usage, row: Message) -> None:
         """Add an interrupted reply to the history: the user has read it, so the model must know it."""

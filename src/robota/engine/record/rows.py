@@ -84,6 +84,11 @@ class Rows:
         return tuple(self.messages[-most:])
 
     @property
+    def newest_ts(self) -> int:
+        """The timestamp of the newest row; 0 without rows."""
+        return self.messages[-1].ts if self.messages else 0
+
+    @property
     def count(self) -> int:
         """The number of rows, including those that only the log has."""
         return len(self.messages) + (self.older.count if self.older is not None else 0)

@@ -90,4 +90,5 @@ def session_header(options: Options) -> SessionHeader:
         completion=options.completion,
         version=VERSION,
         agent_of=None if options.launch.place is None else options.launch.place.session_id,
+        agent_type=None if options.launch.place is None else options.launch.place.identity.definition.name,
     )

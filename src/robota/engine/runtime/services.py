@@ -11,6 +11,7 @@ from robota.contracts.workspace import CommandReach, Files, KnownReach, Processe
 from robota.engine.record.journal import LogPort
 from robota.providers.chunks import Provider
 from robota.providers.definition import ModelInfo
+from robota.providers.pricing import Price
 from robota.providers.retry import RetryPolicy
 from robota.secrets.redaction import Redactor
 
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
         PromptService,
     )
     from robota.contracts.rewind import RewindService
+    from robota.engine.budgets.session_budget import BudgetPlan
     from robota.engine.runtime.agent_service import AgentService
 
 
 class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
     """The model of a session: its provider, its facts, and how failed requests are retried.
 
-    `note_fault` is called when a request has failed, before the retry.
+    `note_fault` is called when a request has failed, before the retry. `price_of` is the price of a model by its name.
     """
 
     provider: Provider
@@ -39,13 +41,14 @@ class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
     api_protocol: str
     retry: RetryPolicy
     random: Callable[[], float]
+    price_of: Callable[[str], Price | None] = lambda model: None
 
 
 class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     """The services of a session. `redactor` masks secrets in what clients see; `rewind` creates the rewind service.
 
-    `replay_environment` replaces the
-    environment details in a replayed session by those of the recording.
+    `replay_environment` replaces the environment details in a replayed session by those of the recording. `budgets` are
+    the limits of the session; None without any.
     """
 
     log: LogPort
@@ -66,5 +69,6 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     mentions: "ExpandMentions | None" = None
     rewind: "Callable[[], RewindService] | None" = None
     agents: "AgentService | None" = None
+    budgets: "BudgetPlan | None" = None
     replay_environment: Callable[[str], str] | None = None
     redactor: Redactor = msgspec.field(default_factory=Redactor)

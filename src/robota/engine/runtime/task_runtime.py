@@ -71,15 +71,15 @@ ASKED_ANEW: Final = (
 )
 
 if TYPE_CHECKING:
+    from robota.engine.budgets.task_budget import TaskBudget
     from robota.policy.review import Review
 
 
 class Spent:
-    """What a task and its subtasks have used together since the user last confirmed a limit."""
+    """How many requests a task and its subtasks have made together since the user last confirmed the limit."""
 
     def __init__(self) -> None:
         self.requests = 0
-        self.cost: float | None = 0.0
 
 
 class AskedCauses:
@@ -107,9 +107,9 @@ class TurnCounts:
         self.requests = 0
 
 
-def is_used_up(limit: float | None, used: float | None) -> bool:
-    """Whether a limit is reached. Unknown usage counts as too much."""
-    return limit is not None and (used is None or used >= limit)
+def is_used_up(limit: int | None, used: int) -> bool:
+    """Whether a limit is reached."""
+    return limit is not None and used >= limit
 
 
 class Meter:
@@ -129,12 +129,18 @@ class Meter:
         self.requests = 0
         self.context_tokens = 0
         self.is_estimated = False
+        self.estimated_requests = 0
         self.tools: dict[str, dict[str, int]] = {}
 
     def request(self, usage: Usage, cost: float | None, saved: float | None) -> None:
         self.side_request(usage, cost, saved)
         if usage.context_tokens:
             self._grown(usage.context_tokens, is_estimated=False)
+
+    def estimated_request(self, usage: Usage, cost: float | None) -> None:
+        """Count a request of which the provider counted nothing, with an estimate."""
+        self.side_request(usage, cost, 0.0)
+        self.estimated_requests += 1
 
     def uncounted(self, context_tokens: int) -> None:
         """Take over an estimate of the size, because the provider did not count."""
@@ -161,7 +167,6 @@ class Meter:
         self.cost = _sum(self.cost, cost)
         is_cached = usage.cache_read_input_tokens or usage.cache_creation_input_tokens
         self.saved = _sum(self.saved, saved if is_cached else 0.0)
-        self.spent.cost = _sum(self.spent.cost, cost)
 
     def tool(self, name: str, *, failed: bool) -> None:
         counts = self.tools.setdefault(name, {"attempts": 0, "failures": 0})
@@ -177,6 +182,7 @@ class Meter:
             total_cache_reads=self.usage.cache_read_input_tokens,
             total_cost=self.cost,
             context_tokens=self.context_tokens,
+            estimated_requests=self.estimated_requests,
         )
 
 
@@ -224,6 +230,7 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
     asked_causes: AskedCauses = msgspec.field(default_factory=AskedCauses)  # of the whole session
     reviews: "list[Review]" = msgspec.field(default_factory=list)  # of the whole session
     meter: Meter = msgspec.field(default_factory=Meter)
+    budget: "TaskBudget | None" = None  # if anything limits what it may spend
     background: set[asyncio.Task[HookResult]] = msgspec.field(default_factory=set)
     parent_id: str | None = None  # the task that started this one
     queue_id: str | None = None  # its message queue, if it does not share that of its parent
@@ -309,19 +316,23 @@ class TaskRuntime(msgspec.Struct, kw_only=True):
             self.bus.emit(event)
 
     def is_at_limit(self, counts: TurnCounts) -> bool:
-        """Whether the task made too many mistakes, or has used up its requests or its budget, or that is unknown."""
+        """Whether the task made too many mistakes, or has used up its requests."""
         options, spent = self.options, self.meter.spent
-        return (
-            0 < options.settings.mistake_limit <= counts.mistakes
-            or is_used_up(options.launch.max_turns, spent.requests)
-            or is_used_up(options.launch.max_cost, spent.cost)
+        return 0 < options.settings.mistake_limit <= counts.mistakes or is_used_up(
+            options.launch.max_turns, spent.requests
         )
+
+    @property
+    def token_usage(self) -> TokenUsage:
+        """The totals of the task, and the accounts that limit it."""
+        totals = self.meter.totals
+        return totals if self.budget is None else msgspec.structs.replace(totals, budget=self.budget.accounts)
 
     @property
     def usage_events(self) -> tuple[Event, ...]:
         """The usage of the task and the size of its context, as events."""
         meter = self.meter
-        usage = TaskTokenUsageUpdated(task_id=self.task_id, token_usage=meter.totals, usage=meter.usage)
+        usage = TaskTokenUsageUpdated(task_id=self.task_id, token_usage=self.token_usage, usage=meter.usage)
         return usage, self.context_update(meter.context_tokens)
 
     def context_update(self, used: int, entries: tuple[LedgerEntry, ...] = ()) -> ContextUpdate:

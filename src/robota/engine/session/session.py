@@ -174,7 +174,7 @@ class Session:
         self._wants_title = False
         task = replayed.root
         if task is not None:
-            runtime = self._tasks.runtime_of(self._options, task)
+            runtime = self._tasks.runtime_of(self._options, task, replayed)
             await self._runner.resume(PausedTask(runtime, task, left_ms, replayed.open_subtasks, replayed.subtask_ask))
 
     def events(self) -> AsyncIterator[Event]:
@@ -197,7 +197,7 @@ class Session:
     def usage(self) -> TokenUsage:
         """The token usage of the task so far."""
         runtime = self._visible_runtime
-        return runtime.meter.totals if runtime is not None else TokenUsage()
+        return runtime.token_usage if runtime is not None else TokenUsage()
 
     @property
     def is_working(self) -> bool:

@@ -20,16 +20,21 @@ from robota.engine.runtime.user_input import AskTable, MessageQueue
 from robota.engine.task.subtasks import TaskTree
 from robota.engine.task.task import Task
 from robota.log.kinds.session import TaskRecord
-from robota.protocol.events import BackgroundTasks, TaskCreated
+from robota.protocol.events import BackgroundTasks, Notice, TaskCreated
 from robota.providers.definition import ModelInfo
 
 if TYPE_CHECKING:
     from robota.contracts.agent import AgentIdentity, AgentPlace, StartAgent
+    from robota.contracts.budget import Limit
+    from robota.engine.budgets.account import Account
+    from robota.engine.budgets.session_budget import BudgetPlan, SessionBudget
+    from robota.engine.budgets.task_budget import TaskBudget
     from robota.engine.runtime.agent_service import AgentAddress, AgentLog
     from robota.engine.session.background.watch import BackgroundWatch
     from robota.engine.task.agents.process_task import ProcessTask
     from robota.engine.task.resumption import PausedTask
     from robota.log.kinds.agents import AgentEntry
+    from robota.log.replay.session import SessionFold
     from robota.log.replay.task import TaskFold
     from robota.policy.review import Review
 
@@ -57,6 +62,7 @@ class TaskFactory:
         self._asked_causes = AskedCauses()
         self._reviews: list[Review] = []
         self._tree = tree
+        self._budget: SessionBudget | None = None
         services.processes.on_background = tree.on_agents = self._background_changed
         asks.on_change = self._asks_changed
 
@@ -78,6 +84,8 @@ class TaskFactory:
         runtime.parent_id = parent_id
         if parent_id is not None:
             runtime.agent, runtime.agent_type = None, options.mode
+        if self.budget is not None:
+            runtime.budget = self._task_budget(self.budget.root)
         root = self._tree.root_id() if parent_id is not None else None
         self._bus.emit(TaskCreated(task_id=identity, parent_task_id=parent_id, root_task_id=root))
         task = Task(runtime, call_format, self._tree)
@@ -104,6 +112,8 @@ class TaskFactory:
         child.runtime.prompt_id = parent.runtime.prompt_id
         child.runtime.turn_denials = [*parent.runtime.turn_denials, *order.denied]
         child.runtime.meter.spent = parent.runtime.meter.spent
+        if parent.runtime.budget is not None:
+            child.runtime.budget = self._task_budget(parent.runtime.budget.account)
         return child
 
     def agent(
@@ -112,10 +122,12 @@ class TaskFactory:
         """The task of an agent that `parent` starts, with a log of its own. It counts against the parent's limits."""
         own = _options_of_agent(options, parent, identity, order, log.session_id)
         journal = Journal(log.log, self._bus)
-        journal.write(msgspec.structs.replace(session_header(own), agent_of=parent.runtime.options.session_id))
+        agent_of, agent_type = parent.runtime.options.session_id, identity.definition.name
+        journal.write(msgspec.structs.replace(session_header(own), agent_of=agent_of, agent_type=agent_type))
         task_id = f"task-{journal.next_ts()}"
         journal.write(TaskRecord(task_id=task_id, mode=own.mode))
-        return Task(self._runtime_of_agent(own, parent, identity, task_id, journal), _call_format(own), self._tree)
+        runtime = self._runtime_of_agent(own, parent, identity, order.budget, task_id, journal)
+        return Task(runtime, _call_format(own), self._tree)
 
     def agent_in_process(
         self,
@@ -138,7 +150,7 @@ class TaskFactory:
         journal = JournalElsewhere(self._services.log, self._bus, address.log_path)
         task_id = f"task-{journal.next_ts()}" if earlier is None else earlier.task_id
         return ProcessTask(
-            self._runtime_of_agent(own, parent, identity, task_id, journal),
+            self._runtime_of_agent(own, parent, identity, order.budget, task_id, journal),
             self._services.agents,
             address,
             wants_worktree=Isolation.WORKTREE in (order.isolation, identity.definition.isolation),
@@ -147,7 +159,13 @@ class TaskFactory:
         )
 
     def _runtime_of_agent(
-        self, own: Options, parent: Task, identity: "AgentIdentity", task_id: str, journal: Journal
+        self,
+        own: Options,
+        parent: Task,
+        identity: "AgentIdentity",
+        budget: "Limit | None",
+        task_id: str,
+        journal: Journal,
     ) -> TaskRuntime:
         runtime = self._runtime(own, Rows(task_id, journal, self._bus), journal)
         runtime.parent_id, runtime.parent = parent.runtime.task_id, parent.runtime
@@ -155,9 +173,58 @@ class TaskFactory:
         runtime.queue_id, runtime.prompt_id = task_id, parent.runtime.prompt_id
         runtime.permission_mode = parent.runtime.permission_mode
         runtime.meter.spent = parent.runtime.meter.spent
+        runtime.budget = self._agent_budget(parent.runtime.budget, identity.id, budget)
         parent_id, root = parent.runtime.task_id, self._tree.root_id()
         self._bus.emit(TaskCreated(task_id=task_id, parent_task_id=parent_id, root_task_id=root))
         return runtime
+
+    @property
+    def budget(self) -> "SessionBudget | None":
+        """The budget of the session; None as long as nothing limits it."""
+        plan = self._services.budgets
+        if self._budget is None and plan is not None and plan.is_needed:
+            self._budget = self._session_budget(plan)
+        return self._budget
+
+    def _restore_budget(self, budget: "SessionBudget", replayed: "SessionFold") -> None:
+        """Take over what earlier processes spent. Money that was spent stays spent, also after a rewind."""
+        from robota.contracts.budget import Amount, micro_dollars
+        from robota.log.kinds.session import BudgetRecord
+
+        tasks = [task.totals for task in replayed.tasks.values()]
+        counted = Amount(
+            money=sum(micro_dollars(each.cost or 0.0) for each in tasks),
+            tokens=sum(each.usage.context_tokens for each in tasks),
+            requests=sum(each.requests for each in tasks),
+        )
+        budget.restore(replayed.newest.get(BudgetRecord), counted)
+
+    def _session_budget(self, plan: "BudgetPlan") -> "SessionBudget":
+        # Imported here because few sessions are limited.
+        from robota.engine.budgets.session_budget import SessionBudget
+
+        warn = lambda text: self._bus.emit(Notice(level="warning", text=text))  # noqa: E731
+        return SessionBudget(plan, self._journal, self._services.model.price_of, warn)
+
+    def _task_budget(self, account: "Account") -> "TaskBudget":
+        from robota.engine.budgets.task_budget import TaskBudget
+
+        assert self._budget is not None
+        return TaskBudget(self._budget, account)
+
+    def _agent_budget(self, above: "TaskBudget | None", name: str, limit: "Limit | None") -> "TaskBudget | None":
+        """The budget of an agent, below that of whoever starts it. It can be limited where the session is not."""
+        plan = self._services.budgets
+        own = limit is not None or (plan is not None and not plan.agent.is_unlimited)
+        if above is None and not own:
+            return None
+        from robota.contracts.budget import UNLIMITED
+        from robota.engine.budgets.session_budget import BudgetPlan
+
+        if self._budget is None:
+            self._budget = self._session_budget(plan or BudgetPlan())
+        account = self._budget.root if above is None else above.account
+        return self._task_budget(self._budget.account_of_agent(name, account, limit or UNLIMITED))
 
     @cached_property
     def watch(self) -> "BackgroundWatch":
@@ -175,12 +242,17 @@ class TaskFactory:
     def _background_changed(self) -> None:
         self._bus.emit(BackgroundTasks(tasks=self.watch.tasks()))
 
-    def runtime_of(self, options: Options, replayed: "TaskFold") -> TaskRuntime:
+    def runtime_of(self, options: Options, replayed: "TaskFold", session: "SessionFold") -> TaskRuntime:
         """The runtime of a task from an earlier process: its rows and usage, but no conversation yet."""
+        if self.budget is not None:
+            self._restore_budget(self.budget, session)
         runtime = self._runtime(options, Rows(replayed.task_id, self._journal, self._bus, replayed))
+        if self.budget is not None:
+            runtime.budget = self._task_budget(self.budget.root)
         totals, meter = replayed.totals, runtime.meter
         meter.usage, meter.cost, meter.requests = totals.usage, totals.cost, totals.requests
         meter.saved, meter.context_tokens = totals.saved, replayed.context_tokens
+        meter.estimated_requests = totals.estimated
         if not replayed.context_tokens and (turns := replayed.open_conversation().turns):
             # The provider counts nothing. Until the task is opened, its system prompt is not known exactly.
             gauge = Gauge(overhead_of(template(), self._services.tools.specs))

@@ -25,7 +25,7 @@ from robota.contracts.tool import (
 from robota.engine.context.window import Context, Gauge, overhead_of
 from robota.engine.model.environment import Environment, without_own_elements
 from robota.engine.model.reply import CallFormat, Reply
-from robota.engine.model.request import AnsweredWithPrompt, Requester, RequestGivenUp, RequestRetry
+from robota.engine.model.request import AnsweredWithPrompt, BudgetExhausted, Requester, RequestGivenUp, RequestRetry
 from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prompt
 from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts
 from robota.engine.runtime.user_input import News, UserInput, ends_task, input_from
@@ -229,6 +229,7 @@ class Task:
 
     async def _request_reply(self) -> Step:
         self.remind(self.requester.state_changes())
+        self.remind("" if self.runtime.budget is None else self.runtime.budget.reminder())
         await self._add_environment_details()
         self._send_pending()
         if self._is_to_pause and not self.subtasks.running:
@@ -241,8 +242,10 @@ class Task:
         except AnsweredWithPrompt as prompt:
             self.add_feedback(input_from(prompt.answer))
             return AskModel()
-        except RequestGivenUp as failed:
-            return Ended(Outcome.FAILED, f"The request to the model failed: {failed}")
+        except (BudgetExhausted, RequestGivenUp) as failed:
+            from robota.engine.task.limits import without_reply
+
+            return await without_reply(self.runtime, failed)
         if reply.calls:
             self._cut_text = ""
             return RunCalls(reply.calls)
@@ -333,7 +336,7 @@ class Task:
         runtime.bus.emit(
             TaskCompleted(
                 task_id=runtime.task_id,
-                token_usage=meter.totals,
+                token_usage=runtime.token_usage,
                 tool_usage={name: dict(counts) for name, counts in meter.tools.items()},
                 usage=meter.usage,
                 is_subtask=runtime.is_subtask,
@@ -436,7 +439,7 @@ class Task:
         """Add memory entries that fit the prompt, and note what the user wants remembered."""
         if (memory := self.runtime.services.memory) is None:
             return
-        recollection = memory.recall(self.runtime.task_id, prompt, self._newest_row)
+        recollection = memory.recall(self.runtime.task_id, prompt, self.runtime.rows.newest_ts)
         self.remind(recollection.reminder)
         for notice in recollection.notices:
             self.runtime.bus.emit(Notice(level="info", text=notice))
@@ -446,12 +449,7 @@ class Task:
     def _propose_memory(self, proposed: Remember) -> ToolResult:
         if (memory := self.runtime.services.memory) is None:
             return ToolResult(content="Memory is not available here. Continue without it.", is_error=True)
-        return memory.propose(proposed.kind, proposed.topic, proposed.text, self._newest_row)
-
-    @property
-    def _newest_row(self) -> int:
-        rows = self.runtime.rows.messages
-        return rows[-1].ts if rows else 0
+        return memory.propose(proposed.kind, proposed.topic, proposed.text, self.runtime.rows.newest_ts)
 
     async def _fire_prompt_hooks(self, user_input: UserInput) -> HookResult:
         if not user_input.is_prompt:

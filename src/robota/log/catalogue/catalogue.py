@@ -22,7 +22,7 @@ READ_AT_ONCE: Final = 8 * 1024 * 1024
 READ_OF_EACH: Final = 256 * 1024
 INDEX: Final = DerivedIndex(
     name="sessions.sqlite",
-    version=4,
+    version=5,
     schema="CREATE TABLE session(path TEXT PRIMARY KEY, entry BLOB NOT NULL) WITHOUT ROWID",
 )
 

@@ -1,5 +1,6 @@
 """Summarises a session record by record, so that only new records of a grown log are read."""
 
+import time
 from enum import StrEnum
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ MAX_NAMES: Final = 200
 FILE_FIELDS: Final = ("path", "file_path", "filePath", "notebook_path")
 FILES_FIELDS: Final = ("paths", "files")
 MAX_FILES: Final = 2_000
+MICRO: Final = 1_000_000
 READ_KINDS: Final = frozenset({"session", "task", "answer", "toolStart", "request", "end", "name", "title", "origin"})
 
 
@@ -32,6 +34,19 @@ class SessionStatus(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
+
+
+class SpentOn(msgspec.Struct, array_like=True):
+    """What requests to one model used on one day, in micro-dollars and tokens.
+
+    The price of `unpriced` of them is unknown; of `estimated` ones, no server has counted the tokens.
+    """
+
+    money: int = 0
+    tokens: int = 0
+    requests: int = 0
+    unpriced: int = 0
+    estimated: int = 0
 
 
 class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
@@ -50,6 +65,10 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
     request_ts: int = 0
     request_cost: float = 0.0
     request_tokens: int = 0
+    counted_ts: int = 0
+    request_day: str = ""
+    request_model: str = ""
+    spending: dict[str, dict[str, SpentOn]] = {}  # by local day and model
     models: dict[str, int] = {}
     tools: dict[str, int] = {}
     files: dict[str, int] = {}
@@ -97,6 +116,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
                 self._take_title(payload)
             case OriginRecord():
                 self.origin = payload
+                self.spending = {}  # the records so far are copies: another session has paid for them
             case TaskRecord():
                 self._begin(payload)
             case EndRecord():
@@ -118,6 +138,7 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
                 self.answered_ts = max(self.answered_ts, payload.ts)
             case RequestRecord():
                 count(self.models, payload.model)
+                self.request_model = payload.model
             case ToolStartRecord():
                 count(self.tools, payload.tool)
                 for path in files_named(payload.input):
@@ -163,15 +184,38 @@ class SummaryFold(msgspec.Struct, kw_only=True, omit_defaults=True, rename="came
             return
         if row.ts > self.request_ts:
             self.request_ts, self.request_cost, self.request_tokens = row.ts, 0.0, 0
+            self.request_day = local_day(row.ts)
         tokens = sum(value for value in (info.get("tokensIn"), info.get("tokensOut")) if isinstance(value, int))
-        self.tokens += tokens - self.request_tokens
+        more_tokens = tokens - self.request_tokens
+        self.tokens += more_tokens
         self.request_tokens = tokens
         cost = info["cost"]
-        if not isinstance(cost, int | float):
+        more_cost = cost - self.request_cost if isinstance(cost, int | float) else 0.0
+        if isinstance(cost, int | float):
+            self.cost += more_cost
+            self.request_cost = float(cost)
+        else:
             self.is_cost_known = False
+        self._spend(info, more_tokens, more_cost)
+
+    def _spend(self, info: dict[str, Any], tokens: int, cost: float) -> None:
+        """Add to the spending of the day. A row is written once with its cost; a later version changes the figures."""
+        models = self.spending.setdefault(self.request_day, {})
+        if self.request_model not in models and len(models) >= MAX_NAMES:
             return
-        self.cost += cost - self.request_cost
-        self.request_cost = float(cost)
+        spent = models.setdefault(self.request_model, SpentOn())
+        spent.money += round(cost * MICRO)
+        spent.tokens += tokens
+        if self.request_ts != self.counted_ts:
+            self.counted_ts = self.request_ts
+            spent.requests += 1
+            spent.unpriced += not isinstance(info["cost"], int | float)
+            spent.estimated += info.get("estimated") is True
+
+
+def local_day(ts: int) -> str:
+    """The local date of a timestamp: 2026-11-19."""
+    return time.strftime("%Y-%m-%d", time.localtime(ts / 1000))
 
 
 def files_named(call_input: dict[str, Any]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from typing import ClassVar, Final
 
+import msgspec
+
 from robota.log.record import Payload, TaskPayload, record_kind
 from robota.protocol.message import QueuedMessage, TodoItem
 from robota.protocol.permission_mode import PermissionMode
@@ -19,7 +21,7 @@ def kept_name(typed: str | None) -> str | None:
 class SessionHeader(Payload, frozen=True, kw_only=True):
     """How a session was started or resumed; the newest record applies.
 
-    `agent_of` is the session that started this one as an agent.
+    `agent_of` is the session that started this one as an agent, `agent_type` what kind of agent it is.
     """
 
     outlives_rewind: ClassVar[bool] = True
@@ -34,6 +36,7 @@ class SessionHeader(Payload, frozen=True, kw_only=True):
     version: str
     name: str | None = None
     agent_of: str | None = None
+    agent_type: str | None = None
 
 
 @record_kind("task")
@@ -122,3 +125,26 @@ class OriginRecord(Payload, frozen=True, kw_only=True):
     at_ms: int = 0
     turn: int | None = None
     redacted: bool = False
+
+
+@record_kind("budget")
+class BudgetRecord(Payload, frozen=True, kw_only=True):
+    """A change of what a session has spent and holds. The newest one is the state of its account.
+
+    `change` is hold, settled, estimated or raised; `amount` is what was held, used or added, by `account`. None is ever
+    changed: what turns out later is another record. `open` are the holds whose requests have not ended; after a crash
+    they count as spent, because nobody knows what became of them. Amounts are integers by measure: micro-dollars,
+    tokens, requests, milliseconds.
+    """
+
+    outlives_rewind: ClassVar[bool] = True
+    newest_applies: ClassVar[bool] = True
+
+    change: str
+    account: str
+    amount: dict[str, int]
+    id: str = ""
+    limit: dict[str, int] = msgspec.field(default_factory=dict)
+    spent: dict[str, int] = msgspec.field(default_factory=dict)
+    estimated: dict[str, int] = msgspec.field(default_factory=dict)
+    open: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)

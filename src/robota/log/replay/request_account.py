@@ -13,19 +13,22 @@ from robota.protocol.state import is_request_row
 class TaskTotals(msgspec.Struct, frozen=True, kw_only=True):
     """The usage of a task's requests. The cost is None if any of their prices is unknown.
 
-    `saved` is how much more they would have cost without the provider's cache; None if no price was known.
+    The tokens of `estimated` of them were not counted by a server. `saved` is how much more they would have cost
+    without the provider's cache; None if no price was known.
     """
 
     requests: int = 0
     usage: Usage = Usage()
     cost: float | None = 0.0
     saved: float | None = 0.0
+    estimated: int = 0
 
 
 class RequestAccount(msgspec.Struct, frozen=True, kw_only=True):
     """The totals while rows are counted: the sums, and how many values were unknown."""
 
     requests: int = 0
+    estimated: int = 0
     usage: Usage = Usage()
     cost: float = 0.0
     unknown_costs: int = 0
@@ -37,6 +40,7 @@ class RequestAccount(msgspec.Struct, frozen=True, kw_only=True):
     def totals(self) -> TaskTotals:
         return TaskTotals(
             requests=self.requests,
+            estimated=self.estimated,
             usage=self.usage,
             cost=None if self.unknown_costs else self.cost,
             saved=self.saved if self.known_savings or not self.cached_requests else None,
@@ -73,7 +77,8 @@ def context_size_of(row: Message) -> ContextSize | None:
         tokens = _whole(reduction.get("newContextTokens"))
     else:
         info = request_info(row.text) if is_request_row(row) else None
-        tokens = _whole(info.get("tokensIn")) + _whole(info.get("tokensOut")) if info else 0
+        is_counted = info is not None and info.get("estimated") is not True
+        tokens = _whole(info.get("tokensIn")) + _whole(info.get("tokensOut")) if info and is_counted else 0
     if not tokens:
         return None
     identity = (reduction or {}).get("condenseId") or (reduction or {}).get("truncationId")
@@ -97,6 +102,7 @@ def _with_request(account: RequestAccount, info: dict[str, Any]) -> RequestAccou
     return msgspec.structs.replace(
         account,
         usage=account.usage + _usage(info),
+        estimated=account.estimated + (info.get("estimated") is True),
         saved=account.saved + (saved if isinstance(saved, int | float) else 0),
         known_savings=account.known_savings + isinstance(saved, int | float),
         cached_requests=account.cached_requests + bool(info.get("cacheReads")),

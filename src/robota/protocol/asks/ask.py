@@ -146,10 +146,14 @@ class LimitKind(StrEnum):
 
 
 class LimitAsk(AskDetails, frozen=True, kw_only=True, tag="limit"):
-    """A limit of `count` requests or US dollars is reached. May the task continue for as much again?"""
+    """A limit of `count` requests or US dollars is reached. May the task continue for as much again?
+
+    `text` says in words which budget is used up, and how: it need not be one of money.
+    """
 
     limit: LimitKind
     count: float
+    text: str = ""
 
 
 class MistakeKind(StrEnum):

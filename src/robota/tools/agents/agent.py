@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from robota.contracts.agent import GENERAL_PURPOSE, Isolation, StartAgent
+from robota.contracts.budget import Limit, micro_dollars
 from robota.contracts.tool import HookNames, Preview, ToolRole, Touches, titled
 from robota.tools.presentation import SayTool, tool_ask
 from robota.tools.steering_tool import steering_tool
@@ -14,15 +15,16 @@ class AgentParams(msgspec.Struct, frozen=True, kw_only=True):
     description: Annotated[str, msgspec.Meta(description="What it does, in three to six words.")]
     prompt: Annotated[str, msgspec.Meta(description="Its task.")]
     subagent_type: Annotated[str, msgspec.Meta(description="Which agent. Default: general-purpose.")] = GENERAL_PURPOSE
-    model: Annotated[str | None, msgspec.Meta(description="Another model than yours.")] = None
-    run_in_background: Annotated[bool, msgspec.Meta(description="Do not wait for its report.")] = False
-    name: Annotated[str, msgspec.Meta(description="A short name for later calls.")] = ""
+    model: Annotated[str | None, msgspec.Meta(description="Another model.")] = None
+    run_in_background: Annotated[bool, msgspec.Meta(description="Do not wait for it.")] = False
+    name: Annotated[str, msgspec.Meta(description="A name to address it.")] = ""
     isolation: Annotated[Literal["none", "worktree"], msgspec.Meta(description="worktree: a copy of the files.")] = (
         "none"
     )
-    max_turns: Annotated[
-        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Requests that it may make.")
-    ] = None
+    max_turns: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Requests at most.")] = (
+        None
+    )
+    budget: Annotated[Annotated[float, msgspec.Meta(ge=0)] | None, msgspec.Meta(description="Dollars at most.")] = None
 
 
 def order(params: AgentParams) -> StartAgent:
@@ -36,6 +38,7 @@ def order(params: AgentParams) -> StartAgent:
         in_background=params.run_in_background,
         isolation=Isolation(params.isolation),
         max_turns=params.max_turns,
+        budget=None if params.budget is None else Limit(money=micro_dollars(params.budget)),
     )
 
 

@@ -47,6 +47,7 @@ def figures(view: ViewModel, agent: BackgroundTask) -> str:
     cost = agent.cost if other is None or other.tokens <= agent.tokens else other.cost
     used = [f"{tokens:,} tokens"] if tokens else []
     used += [f"${cost:.4f}"] if cost else []
+    used += [f"{agent.left} left"] if agent.left else []
     does = agent_action(view, agent) or agent.preview or ("" if other is None else other.words)
     return "  ".join([agent.limit or agent.status, *used, single_line(does, TEXT_LENGTH)]).rstrip()
 

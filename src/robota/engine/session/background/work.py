@@ -52,6 +52,7 @@ class BackgroundWork:
         self._watch = watch
         self._begin = begin
         self.groups = Groups(self._groups_changed)
+        self._refused_line = ""
 
     def tasks(self) -> tuple[BackgroundTask, ...]:
         """All background processes and agents that were not dismissed, as clients list them."""
@@ -139,6 +140,8 @@ class BackgroundWork:
             return PAUSED
         if (problem := self._problem(orders)) is not None:
             return Refused(code="no_agent", message=f"{problem} No agent was started.")
+        if (over := self._over_budget(orders, task, line)) is not None:
+            return over
 
         async def make() -> Sequence[Agent]:
             agents = (await self._begin(line) if task is None else task).agents
@@ -160,6 +163,20 @@ class BackgroundWork:
             return await self._begin(line) if root is None else root
 
         return SessionChange(make)
+
+    def _over_budget(self, orders: Sequence[StartAgent], task: Task | None, line: str) -> Refused | None:
+        """A refusal if the agents will probably use more than is free, unless the user typed the same line again."""
+        budget = None if task is None else task.runtime.budget
+        if budget is None or self._tree.agents is None:
+            return None
+        from robota.engine.task.agents.forecast import too_expensive
+
+        too_much = too_expensive(self._tree.agents, orders, budget.account.free)
+        confirmed, self._refused_line = line == self._refused_line, line
+        if not too_much or confirmed:
+            return None
+        again = "No agent was started. Repeat the line to start them all the same."
+        return Refused(code="over_budget", message=f"{too_much} {again}")
 
     def _problem(self, orders: Sequence[StartAgent]) -> str | None:
         """Why the agents cannot be started."""

@@ -156,6 +156,7 @@ class Agent:
             requests=meter.requests,
             tokens=meter.usage.total_in + meter.usage.output_tokens,
             cost=meter.cost,
+            left=None if runtime.budget is None else runtime.budget.left,
             log_path=self.log_path,
             pid=None if self.in_process is None else self.in_process.pid,
             worktree_path=None if self.worktree is None else self.worktree.path,

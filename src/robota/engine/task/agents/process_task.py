@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Final
 
 import msgspec
 
 from robota.config.errors import ConfigError
 from robota.contracts.agent import AgentPlace
+from robota.engine.budgets.account import Exhausted
+from robota.engine.budgets.session_budget import refusal
+from robota.engine.budgets.task_budget import BudgetLease
 from robota.engine.runtime.agent_service import AgentAddress, AgentService, ProcessWanted
 from robota.engine.runtime.rights import definitions_of, denials_of, depth_of, path_of
-from robota.engine.runtime.task_runtime import TaskRuntime, is_used_up
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.engine.runtime.user_input import UserInput
 from robota.engine.task.agents.forwarded_asks import ForwardedAsks
 from robota.engine.task.agents.mirrored_events import MirroredEvents
@@ -30,7 +33,6 @@ from robota.protocol.commands import (
     Refused,
     SetPermissionMode,
 )
-from robota.protocol.conversation import Usage
 from robota.protocol.events import (
     Event,
     MessageCreated,
@@ -56,7 +58,6 @@ CRASHED: Final = (
     "goes on from there."
 )
 NOT_COMPLETE: Final = "It stopped before it was complete."
-OVER_BUDGET: Final = "It was stopped, because the budget of the session is used up."
 
 
 class ProcessTask:
@@ -91,8 +92,7 @@ class ProcessTask:
         self._prompt = ""
         self._port: SessionPort | None = None
         self._sending: set[asyncio.Task[object]] = set()
-        self._spent: dict[str, float] = {}
-        self._is_baseline_due = is_resumed  # the first usage that a process tells is that of those before it
+        self._lease: BudgetLease | None = None  # what the process may spend in this turn
         self._is_pausing = False
         self._open_calls: set[str] = set()
 
@@ -122,16 +122,18 @@ class ProcessTask:
         runtime = self.runtime
         self.replies, self.left = [], ""
         try:
-            async with self._service.process(self._wanted()) as process:
-                self.pid, self.worktree, self._is_resumed = process.pid, process.worktree, True
-                self.on_change()
-                ended = await self._turn(process.port)
+            with nullcontext() if runtime.budget is None else runtime.budget.lease() as self._lease:
+                async with self._service.process(self._wanted()) as process:
+                    self.pid, self.worktree, self._is_resumed = process.pid, process.worktree, True
+                    self.on_change()
+                    ended = await self._turn(process.port)
         except ConfigError as error:
             return Ended(Outcome.FAILED, str(error))
+        except Exhausted as error:
+            return Ended(Outcome.GIVEN_UP, refusal(error))
         finally:
             self.pid = self._port = None
             runtime.queue.takers.pop(runtime.queue_id, None)
-            self._is_baseline_due = True
             self._is_pausing = False
             self._open_calls.clear()
         self.left, self.worktree = process.left, process.worktree
@@ -151,6 +153,7 @@ class ProcessTask:
             # Both are counted here, over all agents.
             max_turns=None,
             max_cost=None,
+            max_tokens_total=None,
             name=options.name,
         )
         return ProcessWanted(
@@ -174,6 +177,7 @@ class ProcessTask:
             modes=tuple(modes),
             denied=denials_of(parent),
             max_turns=self.runtime.options.own_requests,
+            budget=None if self._lease is None else self._lease.limit,
         )
 
     async def _turn(self, port: SessionPort) -> Ended:
@@ -187,6 +191,8 @@ class ProcessTask:
             raise
         finally:
             await turn.close()
+        if ended is None and self._lease is not None:
+            self._lease.is_lost = True
         return ended or Ended(Outcome.FAILED, CRASHED)
 
     def queue_from_here(self, on_sent: "Callable[[Awaitable[object]], None]") -> None:
@@ -206,7 +212,10 @@ class ProcessTask:
         own = self.runtime.task_id
         match event:
             case TaskTokenUsageUpdated(task_id=task_id, token_usage=usage):
-                self._add_usage(task_id, usage.total_cost, event.usage if task_id == own else None)
+                if self._lease is not None:
+                    self._lease.note(usage.budget)
+                if task_id == own:
+                    self.runtime.meter.usage, self.runtime.meter.cost = event.usage, usage.total_cost
             case TurnReply(task_id=task_id, reply=reply) if task_id == own:
                 self._is_pausing = False
                 self.runtime.meter.requests += 1
@@ -218,20 +227,6 @@ class ProcessTask:
                 self._open_calls.add(call_id)
             case ToolEnd(task_id=task_id, call_id=call_id) if task_id == own:
                 self._open_calls.discard(call_id)
-
-    @property
-    def is_over_budget(self) -> bool:
-        """Whether the session may not spend more."""
-        return is_used_up(self.runtime.options.launch.max_cost, self.runtime.meter.spent.cost)
-
-    def _add_usage(self, task_id: str, cost: float | None, usage: Usage | None) -> None:
-        meter = self.runtime.meter
-        if usage is not None:
-            meter.usage, meter.cost = usage, cost
-        before, self._spent[task_id] = self._spent.get(task_id, 0.0), cost or 0.0
-        if self._is_baseline_due and not self.replies:
-            return
-        meter.spent.cost = None if cost is None or meter.spent.cost is None else meter.spent.cost + cost - before
 
     def _send(self, command: Command) -> None:
         if self._port is not None:
@@ -264,9 +259,6 @@ class _Turn:
                     return Ended(Outcome.FAILED, refused.message)
                 continue
             self._take(event)
-            if self._task.is_over_budget:
-                await _stopped(self._port)
-                return Ended(Outcome.GIVEN_UP, OVER_BUDGET)
             if isinstance(event, OlderRows) and self._done is not None:
                 return self._ended(self._done)
         return None

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -19,6 +20,7 @@ from robota.protocol.commands import QueueMessage
 from robota.text.did_you_mean import what_there_is
 
 if TYPE_CHECKING:
+    from robota.engine.task.agents.forecast import FanOut
     from robota.engine.task.subtasks import TaskTree
     from robota.engine.task.task import Task
 
@@ -74,12 +76,29 @@ class TaskAgents:
                 raise AssertionError(control)
 
     async def _start(self, order: StartAgent, call_id: str) -> ToolResult:
+        if (problem := await self._budget_problem(order)) is not None:
+            return ToolResult(content=problem, is_error=True)
         agent = self.begin(order, call_id)
         if isinstance(agent, str):
             return ToolResult(content=agent, is_error=True)
         if agent.is_background:
             return ToolResult(content=self._started_in_background(agent))
         return await self._result(agent)
+
+    async def _budget_problem(self, order: StartAgent) -> str | None:
+        """Why the agent is not started: it may spend more than there is, or nothing, or the user wants fewer agents."""
+        if order.budget is None and self._task.runtime.budget is None:
+            return None
+        # Imported here because few sessions are limited.
+        from robota.engine.task.agents.forecast import budget_problem
+
+        return budget_problem(self._task.runtime, order) or await self._fan_out.problem(order, self._table)
+
+    @cached_property
+    def _fan_out(self) -> "FanOut":
+        from robota.engine.task.agents.forecast import FanOut
+
+        return FanOut(self._task.runtime)
 
     def begin(self, order: StartAgent, call_id: str | None = None) -> Agent | str:
         """Start an agent that nothing waits for yet; returns the reason if it cannot be started."""

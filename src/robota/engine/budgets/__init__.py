@@ -1,0 +1,1 @@
+"""Accounts that limit what tasks spend: money, tokens, requests and time. Uses the log, `providers` and `config`."""
