@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,8 @@ import robota
 from robota.config.paths import home_directory, user_directory
 from robota.config.settings.load import Settings
 from robota.contracts.workspace import CommandReach
+from robota.log.chain.writer import SessionLog
+from robota.log.errors import LogError
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.named_values import referenced_variables
 from robota.workspace.problems import CommandNotStarted
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from robota.workspace.confinement import ConfinementFacts
     from robota.workspace.steering_files import Survey
 
+MAX_HOSTS_LOGGED: Final = 1_000
 ALWAYS_KEPT_OUT: Final = ("writing outside the workspace", "your home directory except for tools and caches")
 
 
@@ -199,3 +203,18 @@ class SessionConfinement:
         except CommandNotStarted as error:
             return None, str(error).removesuffix("."), False
         return str(backend.kind), backend.reason, bool(backend.border.home.areas)
+
+
+def host_logger(log: SessionLog) -> Callable[[str], None]:
+    """A function that logs each host that commands reach, once."""
+    logged: set[str] = set()
+
+    def note(place: str) -> None:
+        from robota.log.kinds.calls import ReachedRecord
+
+        if place not in logged and len(logged) < MAX_HOSTS_LOGGED:
+            logged.add(place)
+            with suppress(LogError):
+                log.append(ReachedRecord(place=place))
+
+    return note

@@ -20,7 +20,7 @@ from robota.app.knowledge.memory import MemoryDirectories, is_memory_there, sess
 from robota.app.knowledge.skills import session_knowledge
 from robota.app.policy import kept_files
 from robota.app.rewinding.checkpoints import session_checkpoints, session_rewinder
-from robota.app.sandbox import SessionConfinement, command_reach, kept_out, withheld_variables
+from robota.app.sandbox import SessionConfinement, command_reach, host_logger, kept_out, withheld_variables
 from robota.app.session_parts import SessionParts, resolve_parts, session_limits
 from robota.app.tools import SessionTools, session_tools
 from robota.config.launch_options import LaunchOptions
@@ -33,7 +33,6 @@ from robota.engine.runtime.services import SessionServices
 from robota.engine.session.session import Session
 from robota.knowledge.instructions.on_demand import InstructionsOnDemand
 from robota.log.chain.writer import Clock, SessionLog, wall_clock_ms
-from robota.log.errors import LogError
 from robota.log.leftovers import remove_leftovers_of_killed
 from robota.log.new_session import NewSession, begin_session
 from robota.policy.decide import SessionPolicy
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
 
 # How long each step of closing may take. The session itself has its own limits.
 STEP_SECONDS: Final = 10.0
-MAX_HOSTS_LOGGED: Final = 1_000
 
 
 class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,21 +166,6 @@ async def _within_limit(step: Awaitable[None]) -> None:
             await step
 
 
-def _host_logger(log: SessionLog) -> Callable[[str], None]:
-    """A function that logs each host that commands reach, once."""
-    logged: set[str] = set()
-
-    def note(place: str) -> None:
-        from robota.log.kinds.calls import ReachedRecord
-
-        if place not in logged and len(logged) < MAX_HOSTS_LOGGED:
-            logged.add(place)
-            with suppress(LogError):
-                log.append(ReachedRecord(place=place))
-
-    return note
-
-
 def _hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
     # Imported with the first command.
     from robota.app.protection.hidden_files import hidden_files
@@ -290,7 +273,7 @@ def _report_sandbox(session: Session, parts: SessionParts, reach: KnownReach, lo
         session.report_sandbox("off", "the settings or the permission mode say so")
         return
     sandbox.on_detected(partial(_tell_about_sandbox, session, settings, reach))
-    sandbox.on_reached(_host_logger(log))
+    sandbox.on_reached(host_logger(log))
     sandbox.on_left_over(session.warn)
     sandbox.hide_from_commands(lambda: _hidden_files(parts.policy))
     sandbox.show_added(_added(parts.policy), partial(_hidden_in, parts.policy))

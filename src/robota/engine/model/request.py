@@ -302,7 +302,8 @@ class Requester:
         is_estimated = reader.finish_reason is not None and usage == Usage()
         if is_estimated:
             usage, cost = self._estimated(reader, cost, charged)
-            self._meter.estimated_request(usage, cost)
+            self._meter.side_request(usage, cost, 0.0)
+            self._meter.estimated_requests += 1
         else:
             self._meter.request(usage, cost, reader.saved)
         info = {"apiProtocol": self._services.model.api_protocol, **_tokens(usage), "cost": cost, **why}

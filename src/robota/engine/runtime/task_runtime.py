@@ -137,11 +137,6 @@ class Meter:
         if usage.context_tokens:
             self._grown(usage.context_tokens, is_estimated=False)
 
-    def estimated_request(self, usage: Usage, cost: float | None) -> None:
-        """Count a request of which the provider counted nothing, with an estimate."""
-        self.side_request(usage, cost, 0.0)
-        self.estimated_requests += 1
-
     def uncounted(self, context_tokens: int) -> None:
         """Take over an estimate of the size, because the provider did not count."""
         self._grown(context_tokens, is_estimated=True)
