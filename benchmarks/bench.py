@@ -44,11 +44,11 @@ class Bench:
         settings.parent.mkdir(parents=True, exist_ok=True)
         settings.write_bytes(msgspec.json.encode({"currentProvider": "bench", "providers": {"bench": profile}}))
 
-    def play(self, scenario: str) -> None:
-        """What the fake model does from now on; forgets earlier requests."""
+    def play(self, scenario: str, delay: float = 0) -> None:
+        """What the fake model does from now on, `delay` ms after each chunk; forgets earlier requests."""
         request = urllib.request.Request(
             f"{self.server}/__fake/reset",
-            data=msgspec.json.encode({"scenario": scenario, "main": "all"}),
+            data=msgspec.json.encode({"scenario": scenario, "main": "all", "delay": delay}),
             headers={"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request) as answer:

@@ -86,7 +86,9 @@ class Server:
         self.workspace = Workspace(options.workdir, options.lines)
         self.reset(options.scenario)
 
-    def reset(self, scenario: str, prefer: str = "", main: str = "") -> None:
+    def reset(self, scenario: str, prefer: str = "", main: str = "", delay: float | None = None) -> None:
+        if delay is not None:
+            self.options = msgspec.structs.replace(self.options, delay=delay)
         options = self.options
         self.scenario = Scenario(scenario, self.workspace, prefer or options.prefer, main or options.main)
         self.records: list[Json] = []

@@ -206,3 +206,32 @@ def test_a_session_that_cannot_be_logged_is_not_left_running(robota: Robota) -> 
     done = run(command, robota.workspace, clean_environment(robota.home), "")
     assert done.code == 1 and "Could not write to the session log" in done.stderr and done.stdout == "", done
     assert running(robota) == []
+
+
+def test_many_windows_get_what_is_streamed_whole_and_in_order(robota: Robota) -> None:
+    """Pieces that come while a window waits for its turn are joined, and none is lost or overtaken."""
+    text = " ".join(map(str, range(2_000)))
+    script(robota, {"text": text, "chunkSize": 7})
+    with serving(robota) as session, contextlib.ExitStack() as windows:
+        clients = [Client(door_of(robota, session)) for _ in range(6)]
+        for client in clients:
+            windows.enter_context(client.socket)
+            client.send({**HELLO, "events": "deltas"})
+            client.until(type="state")
+        session.send(type="newTask", text="count")
+        for client in clients:
+            said, ts, seq = "", 0, 0
+            for line in client.lines:
+                event = json.loads(line)
+                assert event["seq"] > seq
+                seq = event["seq"]
+                row = event.get("message", {})
+                if event["type"] == "messageCreated" and row.get("say") == "text" and row.get("partial"):
+                    said, ts = row["text"], row["ts"]
+                elif event["type"] == "textDelta" and event["ts"] == ts:
+                    said += event["delta"]
+                elif event["type"] == "messageUpdated" and row["ts"] == ts:
+                    assert (said, row["text"]) == (text, text)
+                elif event["type"] == "taskCompleted":
+                    break
+            assert said == text

@@ -28,6 +28,7 @@ from robota.transport.socket_streams import socket_streams
 from robota.workspace.agent_mark import is_of_agent
 
 MAX_CLIENTS: Final = 64
+PAUSE_FOR_EACH_S: Final = 0.0015
 CREDENTIALS: Final = struct.Struct("3i")
 # SO_PEERPIDFD, since Linux 6.5; Python does not name it yet.
 PEER_PIDFD: Final = 77
@@ -87,6 +88,10 @@ class Doorkeeper:
         """How many clients are being served."""
         return len(self._serving)
 
+    def _pause_s(self) -> float:
+        """The more windows, the less often each gets what is streamed, so that together they cost the agent little."""
+        return PAUSE_FOR_EACH_S * (self.clients - 1)
+
     async def close(self) -> None:
         """End all connections."""
         for task in self._serving:
@@ -136,7 +141,9 @@ class Doorkeeper:
 
         spoken_for = SpokenFor(self._session, speaker)
         port = DoorPort(spoken_for, self._opened.options.session_id, self._door.open_again)
-        client = ServedStream(port, reader, writer, hello=self._hello, on_stop=self._door.close_session)
+        client = ServedStream(
+            port, reader, writer, hello=self._hello, on_stop=self._door.close_session, pause_s=self._pause_s
+        )
         try:
             await client.run()
             await client.until_answered()  # what was sent counts, although the client does not wait for it

@@ -25,7 +25,7 @@ from robota.protocol.connection.lines import (
     request_in,
 )
 from robota.protocol.connection.row_form import RowForm
-from robota.protocol.events import Event, SubscriptionEnded
+from robota.protocol.events import Event, PartialMessage, SubscriptionEnded, TextDelta
 from robota.protocol.port import SessionPort
 from robota.transport.lines import event_line, read_lines
 
@@ -54,6 +54,7 @@ class ServedStream:
 
     The first line of the client determines the form of events; with `form`, they are sent without waiting for it.
     `on_stop` closes the session for all clients; without it, the client is the only one, and its connection ends.
+    `pause_s` says how long to collect deltas before the next ones are sent.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class ServedStream:
         hello: ServerHello,
         form: EventForm | None = None,
         on_stop: Callable[[], None] | None = None,
+        pause_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._port = port
         self._reader = reader
@@ -72,6 +74,7 @@ class ServedStream:
         self._hello = hello
         self._form = form
         self._on_stop = on_stop
+        self._pause_s = pause_s
         self._events: asyncio.Task[None] | None = None
         self._requests: set[asyncio.Task[None]] = set()
         self._free = asyncio.Semaphore(MAX_REQUESTS)
@@ -209,6 +212,9 @@ class ServedStream:
         async for event in events:
             self._send(event_line(event))
             await (self._drain() if not isinstance(event, SubscriptionEnded) else self._drain_at_last())
+            if isinstance(event, TextDelta | PartialMessage) and (pause_s := self._pause_s()):
+                # Deltas that come meanwhile are joined. All clients wait for the same moment, which wakes them at once.
+                await asyncio.sleep(pause_s - asyncio.get_running_loop().time() % pause_s)
 
     async def _send_rows(self, events: AsyncIterator[Event]) -> None:
         rows = RowForm()
