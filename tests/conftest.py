@@ -35,6 +35,8 @@ SLOW_TESTS = (
     "cli/run/test_machine_limits.py",
     "cli/run/test_screen_",
     "cli/test_rough_treatment.py",
+    "clients/control/test_kills.py",
+    "clients/control/test_recorded_lines.py",
     "commands/mcp/",
     "commands/test_killed_changes.py",
     "evals/",

@@ -46,6 +46,8 @@ def test_a_permission_request_follows_the_announced_call_and_has_what_decides(ro
 
         def reject(params: dict[str, Any]) -> Any:
             seen.append({each["toolCallId"] for each in editor.updates if each["sessionUpdate"] == "tool_call"})
+            before = editor.calls()[params["toolCall"]["toolCallId"]]
+            assert before["status"] == "pending" and before["content"] == params["toolCall"]["content"]
             return selects("reject_once")(params)
 
         editor.answers["session/request_permission"] = reject
@@ -219,3 +221,17 @@ def test_a_failing_model_is_an_error_and_no_invented_stop_reason(robota: Robota)
         with pytest.raises(RequestFailed):
             editor.prompt(session, "go")
         assert editor.prompt(session, "once more") == "end_turn" and "Works." in editor.said()
+
+
+def test_a_plan_is_announced_before_it_is_asked_about(robota: Robota) -> None:
+    script(
+        robota, {"calls": [call("present_plan", plan="# Plan\n1. Write a.txt")]}, {"calls": [WRITE]}, {"text": "Done."}
+    )
+    with editing(robota, "--permission-mode", "plan") as editor:
+        session = editor.open(robota.workspace)
+        editor.answers["session/request_permission"] = selects("allow_once")
+        assert editor.prompt(session, "go") == "end_turn"
+        asked = editor.requests[0]["params"]["toolCall"]
+        assert "Write a.txt" in asked["content"][0]["content"]["text"]
+        assert editor.calls()[asked["toolCallId"]]["status"] == "completed"
+    assert (robota.workspace / "a.txt").exists()

@@ -34,12 +34,13 @@ from robota.clients.acp.updates import (
     CommandsShown,
     KnownUpdate,
     OptionsShown,
+    announced,
     said,
 )
 from robota.clients.render.command_text import command_text
 from robota.clients.view.model import OpenAsk, ViewModel
 from robota.clients.view.reduce import reduce
-from robota.protocol.asks.answer import Answer, Approve, Say
+from robota.protocol.asks.answer import Answer, Approve, Reject, Say
 from robota.protocol.asks.ask import ApprovalAsk, PlanAsk, QuestionAsk
 from robota.protocol.calls import PastCall
 from robota.protocol.commands import (
@@ -299,9 +300,14 @@ class EditorSession:
                 return None
             case _:
                 return None
+        # Some editors show only what they know of a call before they are asked; a plan is no call otherwise.
+        is_plan = isinstance(asked, PlanAsk)
+        self._show(announced(call) if is_plan else call)
         answer = chosen(choices, await self._permission(call, [each.option for each in choices]))
         if answer is CHOOSES_PARTS:
             answer = await self._chosen_parts(call, asked)
+        if not isinstance(answer, Reject):
+            self._show(CallProgress(tool_call_id=call.tool_call_id, status="completed" if is_plan else "in_progress"))
         if self._view.is_asked_beside(row.ts):
             status = "completed" if isinstance(answer, Approve) else "failed"
             self._show(CallProgress(tool_call_id=call.tool_call_id, status=status))

@@ -178,3 +178,16 @@ def thought(text: str) -> ThoughtChunk:
 def prompted(text: str) -> UserChunk:
     """A prompt."""
     return UserChunk(content=TextContent(text=text))
+
+
+def announced(call: CallProgress) -> CallAnnounced:
+    """The first update about a call."""
+    return CallAnnounced(
+        tool_call_id=call.tool_call_id,
+        title=call.title or "",
+        kind=call.kind or "other",
+        status=call.status or "pending",
+        content=call.content or (),
+        locations=call.locations or (),
+        raw_input=call.raw_input,
+    )

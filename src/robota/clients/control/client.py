@@ -53,6 +53,13 @@ NOT_ASKING: Final = "dontAsk"
 AS_USUAL: Final = frozenset({"auto", NOT_ASKING})
 # The SDKs warn if this version of Claude Code is older than their protocol.
 SPOKEN_VERSION: Final = f"2.1.0 (robota {VERSION})"
+# Why a turn ended, where Claude Code has another word for it.
+CLAUDE_REASONS: Final = {
+    "internal_error": "model_error",
+    "log_failed": "model_error",
+    "needs_input": "tool_deferred",
+    "repeated_tool_use": "malformed_tool_use_exhausted",
+}
 NOT_ASKED: Final = "The permission mode dontAsk denies what would need approval."
 
 
@@ -347,6 +354,7 @@ class TurnPrinter:
         self._inner.finish(
             msgspec.structs.replace(
                 result,
+                terminal_reason=CLAUDE_REASONS.get(result.terminal_reason, result.terminal_reason),
                 usage=result.usage - self._usage,
                 num_turns=result.num_turns - self._turns,
                 permission_denials=result.permission_denials[self._denied :],

@@ -28,6 +28,7 @@ SUCCESS: Final = "success"
 ERROR_MAX_TURNS: Final = "error_max_turns"
 ERROR_MAX_BUDGET: Final = "error_max_budget_usd"
 ERROR: Final = "error_during_execution"
+WRONG_SHAPE: Final = "error_max_structured_output_retries"
 LOG_FAILED: Final = "log_failed"
 
 RAISING: Final = "To continue, raise the limit: --max-budget-usd, --max-tokens-total, or the settings budgets."
@@ -119,7 +120,8 @@ def refused(refusal: Refused) -> RunOutcome:
 def wrong_shape(answer: str, problem: str) -> RunOutcome:
     """The answer does not match the schema, even after a second try."""
     error_text = f"The answer does not match --json-schema: {problem} The session is saved."
-    return _failed("invalid_output", answer, error_text)
+    failed = _failed("structured_output_retry_exhausted", answer, error_text)
+    return msgspec.structs.replace(failed, subtype=WRONG_SHAPE)
 
 
 def not_saved(outcome: RunOutcome, reason: str) -> RunOutcome:
