@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.bench import Bench, bench
+from benchmarks.budgets import budgets
 from benchmarks.checkpoints import checkpoints
 from benchmarks.commands import commands
 from benchmarks.completion import completion
@@ -39,6 +40,7 @@ PARTS: dict[str, Callable[[Bench], list[Measurement]]] = {
     "commands": commands,
     "sandbox": sandbox,
     "questions": questions,
+    "budgets": budgets,
     "search": search,
     "completion": completion,
     "terminal": terminal,

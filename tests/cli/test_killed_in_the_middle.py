@@ -17,6 +17,7 @@ import pytest
 from tests.agents.worktrees.repositories import branches, commit, names_of_worktrees, run_in_worktree, worktree
 from tests.cli.scripts import call, script, sessions, write_settings
 from tests.extensions.mcp.setup import WRITE_NOTE, PlainServer
+from tests.fakellm.server import running
 from tests.harness.cli import EXECUTABLE, Robota, clean_environment
 from tests.harness.programs import needs
 from tests.workspace.process.commanding import Witness
@@ -176,3 +177,23 @@ def test_a_worktree_that_was_half_removed_is_no_obstacle(repository: Robota) -> 
     assert "was removed" in run_in_worktree(repository, "x", "true").stderr
     assert branches(repository.workspace) == ["main"]
     check_everything_works(repository)
+
+
+def test_what_was_held_at_a_kill_counts_as_spent(robota: Robota) -> None:
+    """Nobody knows what became of the request: the session and the project have spent what it could cost."""
+    with running("fault:stall", stall=600.0) as server:
+        profile = {"type": "openai-compatible", "baseURL": server.url, "model": "m"}
+        price, limit = {"m": {"price": {"input": 1, "output": 2}}}, {"project": {"day": {"usd": 5}}}
+        settings = {"currentProvider": "x", "providers": {"x": profile}, "models": price, "budgets": limit}
+        write_settings(robota, settings)
+        with killed(robota, "--max-budget-usd", "1", "--session-id", "cut-off"):
+            while not server.records:
+                os.sched_yield()
+        server.reset("hello")
+        done = robota("-p", "again", "--resume", "cut-off", "--max-budget-usd", "1", "--output-format", "json")
+        accounts = {account["name"]: account for account in json.loads(done.stdout)["budget"]}
+    session, project = accounts["session"], accounts["project for today"]
+    for account in (session, project):
+        assert 0 < account["estimated"]["money"] < account["spent"]["money"]
+        assert account["held"]["money"] == 0
+    assert session["spent"] == project["spent"]

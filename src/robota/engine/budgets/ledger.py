@@ -59,7 +59,7 @@ class Ledger:
         self._mark: OwnerMark | None = None
         self._count = 0
         self._unsettled: list[Settlement] = []
-        self._held: set[str] = set()
+        self._held: dict[str, Amount] = {}
         self._newest: tuple[AccountState, ...] | None = None
         self._applied: tuple[SharedLimit, ...] = ()
 
@@ -88,6 +88,7 @@ class Ledger:
         if id == NOT_SHARED:
             return
         self._unsettled.append(Settlement(id, used, is_estimated))
+        self._show(self._held.get(id, Amount()), used, is_estimated=is_estimated)
         # While the ledger is closed, that is the last thing it does.
         with suppress(RuntimeError):
             self._thread.submit(self._settle).add_done_callback(_noted)
@@ -102,6 +103,16 @@ class Ledger:
             except OSError:
                 return states_of(LedgerState(), limits, self._today())
         return self._newest
+
+    def _show(self, held: Amount, used: Amount, *, is_estimated: bool) -> None:
+        """Let the states show a settlement that is not written yet."""
+        more = used if is_estimated else Amount()
+        self._newest = tuple(
+            msgspec.structs.replace(
+                state, held=state.held - held, spent=state.spent + used, estimated=state.estimated + more
+            )
+            for state in self._newest or ()
+        )
 
     def close(self) -> None:
         """Write what is left. A hold that stays open is charged by whoever looks next."""
@@ -132,7 +143,7 @@ class Ledger:
         self._newest = states_of(state, limits, day)
         if amount is None:
             return next(each for each in states if demand.fitting(each.free) is None)
-        self._held.add(id)
+        self._held[id] = amount
         return id, amount
 
     def _settle(self) -> None:
@@ -155,7 +166,8 @@ class Ledger:
             if after != before:
                 files.write(ACCOUNTS, after)
         del self._unsettled[: len(settled)]
-        self._held -= {each.id for each in settled}
+        for each in settled:
+            self._held.pop(each.id, None)
 
     @property
     def _owner(self) -> OwnerMark:
