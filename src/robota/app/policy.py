@@ -223,6 +223,7 @@ def _git_programs(root: Path, env: Mapping[str, str]) -> ConfiguredPrograms:
 def kept_files(root: Path) -> KeptFiles:
     """The facts about files of a workspace that policy uses."""
     ignored = IgnoreFiles(root, KEPT_FROM_THE_MODEL)
+    untracked = cache(partial(_may_have_ignore_file, root))
 
     @cache
     def tracked_files() -> "TrackedFiles":
@@ -230,15 +231,9 @@ def kept_files(root: Path) -> KeptFiles:
 
         return TrackedFiles(root)
 
-    @cache
-    def has_untracked() -> bool:
-        # Looked up with the first command, as what is hidden from commands. In a large tree there may be one.
-        files = _files_below(root, ".")
-        return files is None or any(is_ignore_file(place) for place in files)
-
     return KeptFiles(
         is_ignored=partial(_is_ignored, ignored),
-        ignores_any=lambda: _has_ignore_file(root, tracked_files().names()) or has_untracked(),
+        ignores_any=lambda: _has_ignore_file(root, tracked_files().names()) or untracked(),
         below=partial(_files_below, root),
         tracked=lambda: tracked_files().names(),
         published=lambda place: tracked_files().holds_as_it_is(place),
@@ -253,6 +248,14 @@ def _is_ignored(ignored: IgnoreFiles, place: str) -> bool:
     except FileProblem:
         # An unreadable ignore file may name anything.
         return True
+
+
+def _may_have_ignore_file(root: Path) -> bool:
+    """Whether there is an ignore file anywhere, or so much that it is unknown. Looked up once, as hidden files are."""
+    from robota.workspace.files.found_files import MAX_SEARCHED, find_files
+
+    found = find_files(str(root), ".", MAX_SEARCHED)
+    return found is None or any(map(is_ignore_file, found.files))
 
 
 def _has_ignore_file(root: Path, tracked: tuple[str, ...] | None) -> bool:

@@ -6,12 +6,10 @@ from typing import Final
 
 from robota.policy.decide import SessionPolicy
 from robota.policy.rules.rule import READ
-from robota.workspace.files.found_files import find_files
+from robota.workspace.files.found_files import MAX_SEARCHED, find_files
 from robota.workspace.files.ignore import is_ignore_file
 
 CURRENT: Final = "."
-# Commands are refused beyond it: they could read what was not found.
-MAX_ENTRIES: Final = 1_000_000
 
 
 def hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
@@ -21,9 +19,9 @@ def hidden_files(policy: SessionPolicy) -> tuple[str, ...] | None:
     are committed unchanged or a rule allows reading them. Directories that cannot be read are hidden too: what is in
     them is unknown, and a command could change their mode.
     """
-    names = find_files(str(policy.resolver.root), CURRENT, MAX_ENTRIES)
+    names = find_files(str(policy.resolver.root), CURRENT, MAX_SEARCHED)
     if names is None:
-        return None
+        return None  # commands are refused: they could read what was not found
     places = names.files
     secrets = [*names.unreadable, *_secrets(policy, places)]
     ignores_any = any(map(is_ignore_file, places)) or policy.files.ignores_any()

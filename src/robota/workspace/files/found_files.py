@@ -6,6 +6,8 @@ from typing import Final
 import msgspec
 
 MAX_ENTRIES: Final = 20_000
+# Of a whole workspace, once in a session.
+MAX_SEARCHED: Final = 1_000_000
 # Third-party code and git data: they hold no secrets of the user.
 PASSED_OVER: Final = frozenset({".git", "node_modules", "site-packages", "__pycache__", ".tox", ".venv", "venv"})
 
