@@ -45,7 +45,7 @@ from robota.engine.calls.call_stopped import (
     not_logged,
 )
 from robota.engine.record.rows import logged_view
-from robota.engine.runtime.task_runtime import ASKED_ENOUGH, TaskRuntime
+from robota.engine.runtime.task_runtime import TaskRuntime
 from robota.log.kinds.calls import FileStampsRecord, ToolEndRecord, ToolStartRecord
 from robota.log.replay.context import interrupted_result
 from robota.protocol.calls import CallPurpose
@@ -270,7 +270,7 @@ class ToolExecutor:
             nobody = f"Nobody is there to allow it to run {other.manner}. {FIND_ANOTHER_WAY}"
             return first, _prefixed(f"{other.why} {nobody}", failed)
         if not self._runtime.asked_causes.may_ask(other.cause):
-            return first, _prefixed(f"{other.why} {ASKED_ENOUGH}", failed)
+            return first, _prefixed(f"{other.why} {self._runtime.asked_causes.why_not(other.cause)}", failed)
         why = other.why
         if (confined := first.context.confined) is not None:
             why = f"{why} {await self._admission.unapproved.changes_so_far(confined)}".rstrip()

@@ -58,6 +58,10 @@ MAX_ASKS_FOR_ONE_CAUSE: Final = 2
 ASKED_ENOUGH: Final = (
     "The user has already been asked about this and is not asked again in this session. Find another way."
 )
+ALLOWED_BEFORE: Final = (
+    "The user has allowed this twice, each time for one command, and is not asked again by itself. If it is still "
+    "needed, make the call with what it needs: then the user is asked."
+)
 NOBODY_ANSWERS: Final = (
     "No user is present to answer. Continue without an answer, and say in your report what was open."
 )
@@ -97,6 +101,10 @@ class AskedCauses:
     def decline(self, cause: str) -> None:
         """The user said no: it is not asked again because of this cause."""
         self._declined.add(cause)
+
+    def why_not(self, cause: str) -> str:
+        """What the model must know where it is not asked again."""
+        return ASKED_ENOUGH if cause in self._declined else ALLOWED_BEFORE
 
 
 class TurnCounts:
