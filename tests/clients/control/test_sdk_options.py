@@ -170,3 +170,21 @@ def test_prompts_wait_by_priority_and_can_be_taken_back(robota: Robota) -> None:
     assert prompts == ["first", "second", "last"]
     [session] = sessions(robota)
     assert "only said" in (session / "log.jsonl").read_text()
+
+
+@pytest.mark.parametrize("mode", ["bypassPermissions", "nonsense"])
+def test_a_callback_cannot_switch_to_a_mode_that_is_forbidden(robota: Robota, mode: Any) -> None:
+    """Its answer counts; what comes after it is asked as before."""
+    write = [{"calls": [call("write_to_file", path=name, content="x")]} for name in ("a.txt", "b.txt")]
+    script(robota, *write, {"text": "Done."})
+    path = robota.home / ".robota/settings.json"
+    forbids = {"permissions": {"disableBypassPermissionsMode": "disable"}}
+    path.write_text(json.dumps({**json.loads(path.read_text()), **forbids}))
+    asked: list[str] = []
+
+    async def widen(tool: str, given: dict[str, Any], context: Any) -> Any:
+        asked.append(given["file_path"])
+        return sdk.PermissionResultAllow(updated_permissions=[sdk.PermissionUpdate(type="setMode", mode=mode)])
+
+    assert in_client(robota, lambda client: turn(client, "go"), can_use_tool=widen).result == "Done."
+    assert len(asked) == 2

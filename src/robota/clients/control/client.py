@@ -268,7 +268,10 @@ class ControlClient:
             return Reject(text=str(refusal))
         self._tell_state("running")
         if decided.mode is not None:
-            await self.set_mode(decided.mode)
+            try:
+                await self.set_mode(decided.mode)
+            except RequestRefused as refusal:
+                self._connection.complain(str(refusal))  # the answer itself counts all the same
         if decided.interrupts:
             self.interrupt()
         return decided.answer
