@@ -28,7 +28,7 @@ PARTS = frozenset(
     {
         *("UnreadableDocument", "_Unusable", "_NoContext", "_Ambiguous", "UnclearIndentation", "Missing"),
         *("NotADirectory", "ForeignState", "PathTooLong", "Overtaken", "TaskGivenUp", "TaskHalted", "ChangesFailed"),
-        *("ChildFailed", "UnusableTool", "IllegalTransition"),
+        *("ChildFailed", "NoAnswer", "UnusableTool", "IllegalTransition"),
     }
 )
 # Read by the user: what a slash command, a mention or the start of another program could not do.

@@ -21,13 +21,15 @@ from robota.workspace.web.fetch import TIMEOUT_S as FETCH_S
 
 TOOLS = by_name(builtin_tools())
 # Of one request, in the wire format that costs most.
-MAX_TOGETHER = 3_600
+MAX_TOGETHER = 3_700
 # The budget of each tool. More needs a reason: every request of every session pays for it.
 BUDGETS = {
     "read_file": 190,
     "list_files": 150,
     "glob": 160,
     "search_files": 280,
+    "symbols": 75,
+    "code": 130,
     "write_to_file": 145,
     "edit_file": 250,
     "apply_diff": 270,
@@ -35,15 +37,15 @@ BUDGETS = {
     "execute_command": 345,
     "read_command_output": 200,
     "background_process": 350,
-    "web_fetch": 120,
+    "web_fetch": 110,
     "update_todo_list": 105,
-    "ask_followup_question": 175,
+    "ask_followup_question": 165,
     "attempt_completion": 100,
     "new_task": 145,
     "switch_mode": 85,
     "present_plan": 70,
     "agent": 300,
-    "agent_send": 90,
+    "agent_send": 80,
     "agent_wait": 95,
     "agent_stop": 50,
 }

@@ -11,6 +11,8 @@ from robota.log.artifacts import find_artifact, keep_artifact, keep_artifact_fil
 from robota.log.errors import ArtifactMissing
 from robota.protocol.asks.ask import QuestionAsk
 from robota.tools.registry import builtin_tools, by_name
+from robota.workspace.code.reading_code import ReadingCode
+from robota.workspace.code.session_code import SessionCode
 from robota.workspace.files.files import LocalFiles
 from robota.workspace.process.processes import LocalProcesses
 
@@ -28,6 +30,7 @@ class Workbench:
         self.cwd = root
         self.files = LocalFiles(root)
         self.processes = LocalProcesses()
+        self.code = SessionCode(self.files, ReadingCode(self.files, self.files.is_ignored, None), None)
         self.shown: list[str] = []
         self.artifacts = root.parent / f"{root.name}-artifacts"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from robota.app.agents import SessionAgents, SessionFacts
+from robota.app.code import CodeOnDemand
 from robota.app.extensions import find_resource_tool, remove_staging_of_killed, server_prompts
 from robota.app.hooks import session_hooks, with_editor
 from robota.app.intents import SessionIntents, session_intents
@@ -113,6 +114,8 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
         await self.session.close()
         if self.servers is not None:
             await _within_limit(self.servers.close())
+        if isinstance(self.services.code, CodeOnDemand):
+            await _within_limit(self.services.code.close())
         await _within_limit(self.processes.end_background())
         self.processes.close()
         if self.sandbox is not None:
@@ -319,7 +322,8 @@ def _build(
         processes=_processes(parts, env),
     )
     hooks, hook_notices = _hooks(begun)
-    opened = _opened(begun, replace_services(msgspec.structs.replace(_services(begun, hooks), agents=_agents(begun))))
+    services = msgspec.structs.replace(_services(begun, hooks), agents=_agents(begun), redactor=redactor)
+    opened = _opened(begun, replace_services(services))
     notices = (*parts.notices, *hook_notices, *_begin_programs(parts), *new.notices, *left_by_killed)
     return msgspec.structs.replace(opened, notices=notices)
 
@@ -347,12 +351,12 @@ def _services(begun: _NewParts, hooks: SessionHooks) -> SessionServices:
         rewind=session_rewinder(values.checkpoints, begun.files.held_root, env, log),
         files=begun.files,
         processes=begun.processes,
+        code=CodeOnDemand(parts.settings, begun.files, begun.processes, env),
         reach=KnownReach(command_reach(None if parts.sandbox else "off", parts.settings)),
         knowledge=knowledge,
         prompts=server_prompts(parts.programs.servers),
         instructions=session_instructions(parts.settings, parts.root, env, parts.policy),
         memory=memory,
-        redactor=begun.redactor,
         budgets=session_limits(parts, begun.options.launch, env, intents.selection),
     )
 

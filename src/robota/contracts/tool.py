@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
 import msgspec
 
 from robota.contracts.agent import AgentControl
+from robota.contracts.code import CodeService
 from robota.contracts.workspace import Files, Processes
 from robota.protocol.asks.ask import QuestionAsk
 from robota.protocol.calls import CallPurpose
@@ -257,6 +258,9 @@ class ToolContext(Protocol):
 
     @property
     def processes(self) -> Processes: ...
+
+    @property
+    def code(self) -> CodeService: ...
 
     def show(self, output: str) -> None:
         """Stream output to the user while the tool runs."""

@@ -31,6 +31,12 @@ PATCH_COMMAND: Final = re.compile(
     r"\s*apply_patch\s*<<\s*(?P<quote>['\"])(?P<end>\w+)(?P=quote)\s*\n(?P<patch>\*\*\* Begin Patch\n.*?)\n(?P=end)\s*",
     re.DOTALL,
 )
+QUESTIONS: Final = {
+    **{name: "definition" for name in ("gotodefinition", "finddefinition", "finddeclaration")},
+    **{name: "references" for name in ("findreferences", "findreferencingsymbols", "usages")},
+    **{name: "callers" for name in ("incomingcalls", "callhierarchy")},
+    **{name: "implementations" for name in ("gotoimplementation", "findimplementations", "implementation")},
+}
 ITEM_TEXTS: Final = ("content", "step", "text", "title", "description", "task")
 ONE_EDIT: Final = (
     "edit_file makes one replacement. Nothing was changed. Make a call for each edit, for example edit_file "
@@ -103,6 +109,14 @@ def _one_file(files: Any) -> dict[str, Any]:
             raise UnclearCall(ONE_FILE)
         case _:
             return {}
+
+
+def _of_code(written: WrittenCall) -> WrittenCall:
+    """Questions by their names in the Language Server Protocol, such as `goToDefinition`."""
+    asked = written.arguments.get("what")
+    if not isinstance(asked, str) or letters(asked) not in QUESTIONS:
+        return written
+    return written.having({**written.arguments, "what": QUESTIONS[letters(asked)]})
 
 
 def _of_edit_file(written: WrittenCall) -> WrittenCall:
@@ -303,6 +317,22 @@ FOREIGN_CALLS: Final = {
         meaningless=("-n", "description", "explanation", "case_sensitive"),
         convert=_of_search_files,
         converted=("output_mode", "multiline", "case_insensitive"),
+    ),
+    "symbols": OtherForms(
+        names=("get_symbols_overview", "find_symbol", "document_symbols", "workspace_symbols"),
+        parameters={
+            **DIRECTORY,
+            **FILE,
+            "relative_path": "path",
+            **{name: "query" for name in ("name_path", "name", "symbol", "pattern")},
+        },
+        meaningless=("depth", "include_body", "description"),
+    ),
+    "code": OtherForms(
+        names=("lsp",),
+        parameters={**FILE, "operation": "what", "action": "what", "name": "symbol", "query": "symbol"},
+        meaningless=("description",),
+        convert=_of_code,
     ),
     "write_to_file": OtherForms(
         names=("create_file", "create"),

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 REFERENCE = "#/$defs/"
 SCHEMAS: Final = Path(__file__).with_name("schemas.json")
 SHELL_TOOL: Final = "execute_command"
-# What a schema need not say: the description of a parameter has its default, and a call that breaks a lower bound, or
-# one of a text, gets an error that says so. Every request pays for every word.
+# What a schema need not say: the description of a parameter has its default, and a call that breaks a bound gets an
+# error that says so. Every request pays for every word.
 NOT_SENT: Final = frozenset(
-    {"default", "maxLength", "minLength", "pattern", "minimum", "exclusiveMinimum", "minItems", "additionalProperties"}
+    {
+        *("default", "maxLength", "minLength", "pattern", "minimum", "maximum", "exclusiveMinimum"),
+        *("minItems", "maxItems", "additionalProperties"),
+    }
 )
 
 
@@ -37,6 +40,8 @@ BUILT_IN: Final = (
     BuiltIn("list_files", "files", ("List",)),
     BuiltIn("glob", "files", ("Glob",)),
     BuiltIn("search_files", "files", ("Grep",)),
+    BuiltIn("symbols", "code", ("Symbols", "list_code_definition_names")),
+    BuiltIn("code", "code", ("Code", "LSP")),
     BuiltIn("write_to_file", "editing", ("write_file", "Write")),
     BuiltIn("edit_file", "editing", ("Edit",)),
     BuiltIn("apply_diff", "editing", ("Diff",)),

@@ -35,7 +35,7 @@ MAX_REQUEST = 4_600
 FIRST_TURN = 100
 PARAMETERS = {name for tool in builtin_tools() for name in tool.parameters}
 # Words of ours that look like names of parameters: our own elements, and examples of values.
-OWN_WORDS = {"environment_details", "node_modules", "start_line", "tool_name"}
+OWN_WORDS = {"environment_details", "node_modules", "start_line", "tool_name", "code", "symbols"}
 SNAKE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 QUOTED = re.compile(r"`([a-z_]+)`")
 

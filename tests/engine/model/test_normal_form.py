@@ -137,6 +137,9 @@ CORPUS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("Glob", {"pattern": "*.py", "path": None}, "glob", {"pattern": "*.py"}),
     ("LS", {"path": "src", "ignore": ["x"]}, "list_files", {"path": "src"}),
     ("list_directory", {"dir_path": "src"}, "list_files", {"path": "src"}),
+    # Code
+    ("get_symbols_overview", {"relative_path": "a.py"}, "symbols", {"path": "a.py"}),
+    ("LSP", {"operation": "findReferences", "symbol": "f"}, "code", {"what": "references", "symbol": "f"}),
     # Everything else
     ("WebFetch", {"url": "https://a.example", "prompt": "sum up"}, "web_fetch", {"url": "https://a.example"}),
     (

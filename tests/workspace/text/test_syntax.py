@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robota.workspace.text import syntax_worker
 from robota.workspace.text.syntax import LANGUAGES, check, syntax_note
 from robota.workspace.text.syntax_tree import first_error
 from robota.workspace.text.syntax_worker import NotParsed, SyntaxBreak, SyntaxWorker
@@ -120,8 +119,7 @@ def test_a_text_that_crashed_the_parser_is_checked_without_harm() -> None:
 
 
 @pytest.mark.parametrize("program", ["import os; os.abort()", "import sys; sys.stdin.read()", "print('x' * 10**6)"])
-def test_a_parser_that_crashes_or_stalls_means_not_parsed(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syntax_worker, "ANSWER_S", 0.2)
-    worker = SyntaxWorker([sys.executable, "-c", program])
+def test_a_parser_that_crashes_or_stalls_means_not_parsed(program: str) -> None:
+    worker = SyntaxWorker([sys.executable, "-c", program], answer_s=0.2)
     for _ in range(2):
         assert worker.first_error("python", b"x" * 2_000_000) == NotParsed()

@@ -162,6 +162,15 @@ class BudgetSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     ] = PeriodBudgets()
 
 
+class CodeSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """What is known of the code of the workspace."""
+
+    language_servers: Annotated[
+        Literal["off", "on"],
+        Meta(description="Whether language servers that are installed answer questions about code, in the sandbox."),
+    ] = "on"
+
+
 class ReviewerSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """A second model that answers, in the mode confined, some of what you would be asked."""
 
@@ -263,6 +272,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ] = {}
     sandbox: SandboxSettings = SandboxSettings()
     reviewer: ReviewerSettings = ReviewerSettings()
+    code: CodeSettings = CodeSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     title_by_model: Annotated[
         bool, Meta(description="Whether to ask the model for a session title, in a separate request.")

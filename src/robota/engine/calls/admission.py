@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import msgspec
 
+from robota.contracts.code import CodeService
 from robota.contracts.hook import Proceed
 from robota.contracts.tool import (
     REPORTED_TO_MODEL,
@@ -69,7 +70,8 @@ class CallContext:
 
     def __init__(self, runtime: TaskRuntime, call_id: str) -> None:
         self._runtime = runtime
-        self._call_id = call_id
+        self.call_id = call_id
+        self.processes: Processes = runtime.services.processes
         self._output: StreamingRow | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._asked: Message | None = None
@@ -81,10 +83,6 @@ class CallContext:
     def cwd(self) -> Path:
         return self._runtime.options.cwd
 
-    @property
-    def call_id(self) -> str:
-        return self._call_id
-
     @cached_property
     def files(self) -> Files:
         return self._runtime.services.files.for_call()
@@ -93,12 +91,12 @@ class CallContext:
         return self.files.stamps() if "files" in self.__dict__ else {}
 
     @property
-    def processes(self) -> Processes:
-        return self._runtime.services.processes
+    def code(self) -> CodeService:
+        return self._runtime.services.code()
 
     def show(self, output: str) -> None:
         if self._output is None:
-            self._output = self._runtime.rows.stream("command_output", call_id=self._call_id)
+            self._output = self._runtime.rows.stream("command_output", call_id=self.call_id)
             if self.is_attended:
                 self._timer = asyncio.get_running_loop().call_later(OUTPUT_ASK_SECONDS, self._ask_about_output)
         self._output.append(output)
@@ -149,7 +147,7 @@ class CallContext:
 
     def _ask_about_output(self) -> None:
         """Offer to end a slow command, which runs on meanwhile."""
-        self._asked = self._runtime.rows.ask("command_output", "", call_id=self._call_id)
+        self._asked = self._runtime.rows.ask("command_output", "", call_id=self.call_id)
         self._runtime.asks.show_output(self._asked.ts)
 
 

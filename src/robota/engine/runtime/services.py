@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from robota.contracts.code import CodeService
 from robota.contracts.hook import Checkpoint, SessionHooks
 from robota.contracts.services import ModeService, PolicyService, ToolService
 from robota.contracts.workspace import CommandReach, Files, KnownReach, Processes
@@ -45,7 +46,8 @@ class ModelAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
-    """The services of a session. `redactor` masks secrets in what clients see; `rewind` creates the rewind service.
+    """The services of a session. `redactor` masks secrets in what clients see; `rewind` creates the rewind service,
+    `code` with its first call the one that answers questions about code.
 
     `replay_environment` replaces the environment details in a replayed session by those of the recording. `budgets` are
     the limits of the session; None without any.
@@ -58,6 +60,7 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     modes: ModeService
     files: Files
     processes: Processes
+    code: Callable[[], CodeService]
     reach: KnownReach = msgspec.field(default_factory=lambda: KnownReach(CommandReach()))
     hooks: SessionHooks = SessionHooks()
     checkpoint: Checkpoint | None = None

@@ -13,7 +13,7 @@ from robota.tools.steering_tool import steering_tool
 
 class AgentParams(msgspec.Struct, frozen=True, kw_only=True):
     description: Annotated[str, msgspec.Meta(description="What it does, in three to six words.")]
-    prompt: Annotated[str, msgspec.Meta(description="Its task.")]
+    prompt: str
     subagent_type: Annotated[str, msgspec.Meta(description="Which agent. Default: general-purpose.")] = GENERAL_PURPOSE
     model: Annotated[str | None, msgspec.Meta(description="Another model.")] = None
     run_in_background: Annotated[bool, msgspec.Meta(description="Do not wait for it.")] = False

@@ -12,7 +12,7 @@ from robota.tools.steering_tool import steering_tool
 
 class AgentSendParams(msgspec.Struct, frozen=True, kw_only=True):
     to: Annotated[str, msgspec.Meta(description="Its id or name.")]
-    message: Annotated[str, msgspec.Meta(description="What it should know or do.")]
+    message: str
 
 
 def order(params: AgentSendParams) -> SendToAgent:

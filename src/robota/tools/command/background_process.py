@@ -49,7 +49,7 @@ Lines = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 
 
 class BackgroundProcessParams(msgspec.Struct, frozen=True, kw_only=True):
-    action: Annotated[Action, msgspec.Meta(description="What to do.")]
+    action: Action
     command: Annotated[str | None, msgspec.Meta(description="start: the command.")] = None
     cwd: Annotated[str | None, msgspec.Meta(description="start: the directory. Default: the workspace.")] = None
     id: Annotated[str | None, msgspec.Meta(description="read, send, stop: the process, such as bg1.")] = None

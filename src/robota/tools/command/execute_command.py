@@ -57,7 +57,7 @@ Seconds = Annotated[float, msgspec.Meta(gt=0, le=MAX_TIMEOUT_S)]
 
 
 class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
-    command: Annotated[str, msgspec.Meta(description="The command, as typed into bash.")]
+    command: str
     cwd: Annotated[
         str | None,
         msgspec.Meta(description="The directory to run it in. Default: the workspace."),
@@ -68,7 +68,7 @@ class ExecuteCommandParams(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     on_timeout: Annotated[
         Literal["stop", "background"],
-        msgspec.Meta(description="At the time limit: stop it (default), or continue in the background."),
+        msgspec.Meta(description="At the time limit. Default: stop."),
     ] = "stop"
     without_sandbox: Annotated[
         bool,

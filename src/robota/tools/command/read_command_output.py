@@ -45,7 +45,7 @@ class ReadCommandOutputParams(msgspec.Struct, frozen=True, kw_only=True):
     artifact_id: Annotated[str, msgspec.Meta(description="The name of the output, or a background process.")]
     search: Annotated[
         Pattern | None,
-        msgspec.Meta(description="A regular expression: return only the lines that match, in any letter case."),
+        msgspec.Meta(description="Return only lines that match this regex, in any case."),
     ] = None
     offset: Annotated[
         Position | None,

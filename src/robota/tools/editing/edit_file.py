@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class EditFileParams(msgspec.Struct, frozen=True, kw_only=True):
-    path: Annotated[str, msgspec.Meta(description="The file.")]
+    path: str
     old_string: Annotated[str, msgspec.Meta(description="The text to replace, exactly as it is in the file.")]
     new_string: Annotated[str, msgspec.Meta(description="The text that replaces it.")]
-    replace_all: Annotated[bool, msgspec.Meta(description="Replace every occurrence.")] = False
+    replace_all: bool = False
 
 
 async def prepare(params: EditFileParams, context: ToolContext) -> Prepared:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class WriteToFileParams(msgspec.Struct, frozen=True, kw_only=True):
-    path: Annotated[str, msgspec.Meta(description="The file.")]
+    path: str
     content: Annotated[str, msgspec.Meta(description="The complete content of the file.")]
 
 

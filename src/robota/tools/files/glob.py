@@ -36,14 +36,12 @@ WILDCARD: Final = re.compile(r"[*?\[{]")
 
 
 class GlobParams(msgspec.Struct, frozen=True, kw_only=True):
-    pattern: Annotated[str, msgspec.Meta(description="The glob pattern, for example `**/*.py`.")]
+    pattern: Annotated[str, msgspec.Meta(description="For example `**/*.py`.")]
     path: Annotated[
         str,
-        msgspec.Meta(description="The directory to look in. Default: the workspace."),
+        msgspec.Meta(description="The directory. Default: the workspace."),
     ] = "."
-    offset: Annotated[
-        Annotated[int, msgspec.Meta(ge=0)], msgspec.Meta(description="Files to skip, for the next page.")
-    ] = 0
+    offset: Annotated[Annotated[int, msgspec.Meta(ge=0)], msgspec.Meta(description="Files to skip.")] = 0
 
 
 async def prepare(params: GlobParams, context: ToolContext) -> Prepared:

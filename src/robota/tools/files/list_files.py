@@ -20,10 +20,8 @@ DIGITS: Final = re.compile(r"(\d+)")
 
 class ListFilesParams(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, msgspec.Meta(description="The directory. Default: the workspace.")] = "."
-    recursive: Annotated[bool, msgspec.Meta(description="List the directories below, too.")] = False
-    offset: Annotated[
-        Annotated[int, msgspec.Meta(ge=0)], msgspec.Meta(description="Entries to skip, for the next page.")
-    ] = 0
+    recursive: bool = False
+    offset: Annotated[Annotated[int, msgspec.Meta(ge=0)], msgspec.Meta(description="Entries to skip.")] = 0
 
 
 async def prepare(params: ListFilesParams, context: ToolContext) -> Prepared:

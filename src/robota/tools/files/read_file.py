@@ -54,12 +54,10 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class ReadFileParams(msgspec.Struct, frozen=True, kw_only=True):
-    path: Annotated[str, msgspec.Meta(description="The file.")]
+    path: str
     offset: Annotated[Positive | None, msgspec.Meta(description="The first line to read, counted from 1.")] = None
     limit: Annotated[Positive | None, msgspec.Meta(description=f"How many lines. Default {DEFAULT_LINES}.")] = None
-    around_line: Annotated[
-        Positive | None, msgspec.Meta(description="Read the block of code around this line instead.")
-    ] = None
+    around_line: Annotated[Positive | None, msgspec.Meta(description="Read the block around this line.")] = None
 
 
 class NumberedLines(msgspec.Struct, frozen=True, kw_only=True):

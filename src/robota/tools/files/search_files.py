@@ -39,10 +39,8 @@ ROOM_FOR_HEADING: Final = 12
 
 
 class SearchFilesParams(msgspec.Struct, frozen=True, kw_only=True):
-    regex: Annotated[
-        str, msgspec.Meta(description="The regular expression.", min_length=1, max_length=MAX_REGEX_CHARACTERS)
-    ]
-    path: Annotated[str, msgspec.Meta(description="A directory or a file. Default: the workspace.")] = "."
+    regex: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_REGEX_CHARACTERS)]
+    path: Annotated[str, msgspec.Meta(description="A file or directory. Default: the workspace.")] = "."
     file_pattern: Annotated[str | None, msgspec.Meta(description="Only files that match this glob: `*.ts`.")] = None
     file_type: Annotated[
         Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_+-]+$")] | None,
@@ -52,14 +50,12 @@ class SearchFilesParams(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[int, msgspec.Meta(ge=0, le=MAX_CONTEXT)],
         msgspec.Meta(description="Lines to show around a match. Default 1."),
     ] = 1
-    include_hidden: Annotated[bool, msgspec.Meta(description="Search hidden files, too.")] = False
+    include_hidden: bool = False
     max_results: Annotated[
         Annotated[int, msgspec.Meta(ge=1, le=MAX_RESULTS)],
         msgspec.Meta(description=f"Matches to return at most. Default {MAX_RESULTS}."),
     ] = MAX_RESULTS
-    offset: Annotated[
-        Annotated[int, msgspec.Meta(ge=0)], msgspec.Meta(description="Matches to skip, for the next page.")
-    ] = 0
+    offset: Annotated[Annotated[int, msgspec.Meta(ge=0)], msgspec.Meta(description="Matches to skip.")] = 0
 
 
 async def prepare(params: SearchFilesParams, context: ToolContext) -> Prepared:

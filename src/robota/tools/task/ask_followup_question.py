@@ -12,12 +12,12 @@ from robota.tools.steering_tool import steering_tool
 
 
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
-    text: Annotated[str, msgspec.Meta(description="A complete answer.")]
+    text: str
     mode: Annotated[str | None, msgspec.Meta(description="The mode to switch to if it is chosen.")] = None
 
 
 class AskFollowupQuestionParams(msgspec.Struct, frozen=True, kw_only=True):
-    question: Annotated[str, msgspec.Meta(description="The question.")]
+    question: str
     follow_up: Annotated[
         tuple[FollowUp, ...],
         msgspec.Meta(description="Suggested answers, the most likely first.", min_length=1, max_length=4),

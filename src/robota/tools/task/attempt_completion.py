@@ -1,7 +1,5 @@
 """Say that the task is done."""
 
-from typing import Annotated
-
 import msgspec
 
 from robota.contracts.tool import Complete, Preview, titled
@@ -10,7 +8,7 @@ from robota.tools.steering_tool import steering_tool
 
 
 class AttemptCompletionParams(msgspec.Struct, frozen=True, kw_only=True):
-    result: Annotated[str, msgspec.Meta(description="The final answer.")]
+    result: str
 
 
 def order(params: AttemptCompletionParams) -> Complete:

@@ -12,7 +12,7 @@ from robota.tools.steering_tool import steering_tool
 
 class NewTaskParams(msgspec.Struct, frozen=True, kw_only=True):
     mode: Annotated[str, msgspec.Meta(description="Its mode, for example `code`.")]
-    message: Annotated[str, msgspec.Meta(description="Its task.")]
+    message: str
     todos: Annotated[str | None, msgspec.Meta(description="Its todo list, as a checklist.")] = None
 
 

@@ -32,6 +32,10 @@ NOT_BUILT: Final = (
     "program is moving or replacing files of the workspace, end it; then try again."
 )
 
+NO_SANDBOX_FOR_GUESTS: Final = (
+    "The program was not started: it may only run in a sandbox, and commands here have none. Continue without it."
+)
+
 
 def _not_built(outcome: "CommandOutcome") -> CommandNotStarted:
     lines = f"{outcome.output_head}{outcome.output_tail}".strip().splitlines()
@@ -160,6 +164,13 @@ class LocalProcesses:
         access = msgspec.structs.replace(access, session_network=True)
         launch = self._launch(command, cwd, unsandboxed=False, has_input=True, access=access)
         return self._adopt(command, CommandProcess(launch, lambda _: None, lambda: None), capture, None)
+
+    def launch_of_guest(self, command: str, cwd: Path) -> "CommandLaunch":
+        """How to start a program that serves us from inside the sandbox. Raises `CommandNotStarted` without one."""
+        if not self.is_sandboxed:
+            raise CommandNotStarted(NO_SANDBOX_FOR_GUESTS)
+        access = SandboxAccess(is_read_only=True)
+        return self._launch(command, cwd, unsandboxed=False, has_input=True, access=access)
 
     @property
     def is_sandboxed(self) -> bool:

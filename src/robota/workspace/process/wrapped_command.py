@@ -23,7 +23,7 @@ class SandboxAccess(msgspec.Struct, frozen=True, kw_only=True):
     `session_network`: share the network of the session's background processes and later commands.
     `hosts`: connect to these as well. `writable`: write in these directories. `confined`: nobody approved it, so it
     gets less: what cannot be restored is read-only, and disk space and time are limited. `pinned`: it finds these files
-    as they were when it was allowed, and cannot change them.
+    as they were when it was allowed, and cannot change them. `is_read_only`: it can change nothing in the workspace.
     """
 
     git_data: bool = False
@@ -32,6 +32,7 @@ class SandboxAccess(msgspec.Struct, frozen=True, kw_only=True):
     writable: tuple[Path, ...] = ()
     confined: "Confined | None" = None
     pinned: "tuple[PinnedFile, ...]" = ()
+    is_read_only: bool = False
 
 
 NO_MORE_ACCESS: Final = SandboxAccess()

@@ -53,6 +53,11 @@ NOT_PINNED: Final = (
     "The command was not run: a rule allows it only while certain files are unchanged, and without bubblewrap they "
     "cannot be kept unchanged while it runs. Call it again; the user will be asked."
 )
+NOT_READ_ONLY: Final = (
+    "The program was not started: it may only read the workspace, and without bubblewrap that cannot be enforced. "
+    "Continue without it."
+)
+ONLY_READS: Final = "this program only reads"
 # Each costs a mount, and so does each directory on the way to it.
 MAX_READ_ONLY: Final = 200
 HOME_IS_WORKSPACE: Final = (
@@ -203,6 +208,8 @@ class SessionSandbox:
             backend = self._confining(backend, access.confined)
         if access.pinned:
             backend = self._pinning(backend, access.pinned)
+        if access.is_read_only:
+            return self._only_reading(backend).wrap(command, cwd, access)
         # Without a proxy it would be unknown which host a program could not reach, and so what little to open for it.
         names_hosts = bool(self._allowed_hosts or access.hosts or access.confined is not None)
         if names_hosts and not self._network and backend.kind == "bubblewrap":
@@ -257,6 +264,15 @@ class SessionSandbox:
         border = backend.border
         closed = tuple(dict.fromkeys((*border.closed_paths, *(self._held_root.path / file.path for file in pinned))))
         border = msgspec.structs.replace(border, closed_paths=closed, pinned=pinned)
+        return msgspec.structs.replace(backend, border=border)
+
+    def _only_reading(self, backend: "SandboxBackend") -> "SandboxBackend":
+        """The sandbox for a program that can change nothing in the workspace and has no network."""
+        from robota.workspace.sandbox.border import Network
+
+        if backend.kind != "bubblewrap":
+            raise CommandNotStarted(NOT_READ_ONLY)
+        border = msgspec.structs.replace(backend.border, unprotectable=ONLY_READS, network=Network.OWN)
         return msgspec.structs.replace(backend, border=border)
 
     def _growth_limit(self, confined: "Confined", backend: "SandboxBackend") -> "GrowthLimit":

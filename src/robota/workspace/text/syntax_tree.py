@@ -4,19 +4,16 @@ No other module may import it: some texts crash it.
 """
 
 import ast
-import re
 import sys
 import warnings
-from functools import cache
-from importlib import import_module
-from time import monotonic
 
 import msgspec
-from tree_sitter import Language, Node, Parser, Point
+from tree_sitter import Node
 
 from robota.workspace.problems import BinaryContent
 from robota.workspace.process.python_child import limit_this_process
 from robota.workspace.text.encoding import decode
+from robota.workspace.text.grammar import grammar_of, in_ascii, parsed
 from robota.workspace.text.syntax_worker import (
     Finding,
     NotParsed,
@@ -27,29 +24,21 @@ from robota.workspace.text.syntax_worker import (
 from robota.workspace.text.tree_shape import shape_of_python, shape_of_tree
 
 MAX_SECONDS = 0.5
-PIECE = 4096
 SHOWN_CHARACTERS = 200
 # In characters, because Python's compiler has no time limit.
 MAX_COMPILED = 500_000
 
-NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-
-MODULES = {
-    "tsx": ("tree_sitter_typescript", "language_tsx"),
-    "typescript": ("tree_sitter_typescript", "language_typescript"),
-}
-
 
 def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> Finding:
     """The first error; None if there is none."""
-    grammar = _grammar(language)
+    grammar = grammar_of(language)
     if grammar is None:
         return NotParsed()
     try:
         text = decode(data).content.replace("\r\n", "\n").replace("\r", "\n")
     except BinaryContent:
         return NotParsed()
-    root = _parsed(grammar, _in_ascii(text), max_seconds)
+    root = parsed(grammar, in_ascii(text), max_seconds)
     if root is None:
         return NotParsed()
     if root.has_error:
@@ -59,7 +48,7 @@ def first_error(language: str, data: bytes, max_seconds: float = MAX_SECONDS) ->
 
 def shape(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> TreeShape | NotParsed:
     """The shape of a text; `NotParsed` if it has errors."""
-    grammar = _grammar(language)
+    grammar = grammar_of(language)
     try:
         text = decode(data).content.replace("\r\n", "\n").replace("\r", "\n")
     except BinaryContent:
@@ -67,32 +56,9 @@ def shape(language: str, data: bytes, max_seconds: float = MAX_SECONDS) -> TreeS
     if language == "python" and len(text) <= MAX_COMPILED:
         digest = shape_of_python(text)
     else:
-        root = None if grammar is None else _parsed(grammar, _in_ascii(text), max_seconds)
+        root = None if grammar is None else parsed(grammar, in_ascii(text), max_seconds)
         digest = None if root is None or root.has_error else shape_of_tree(root, text)
     return NotParsed() if digest is None else TreeShape(digest)
-
-
-@cache
-def _grammar(language: str) -> Language | None:
-    module, function = MODULES.get(language, (f"tree_sitter_{language}", "language"))
-    try:
-        return Language(getattr(import_module(module), function)())
-    except (ImportError, ValueError):  # not installed, or built for another version of the parser
-        return None
-
-
-def _parsed(grammar: Language, source: bytes, max_seconds: float) -> Node | None:
-    """Parse; None on timeout. The input is cut off then, because interrupting the parser itself crashes Python."""
-    deadline = monotonic() + max_seconds
-    is_late = False
-
-    def read(offset: int, _: Point) -> bytes:
-        nonlocal is_late
-        is_late = is_late or monotonic() > deadline
-        return b"" if is_late else source[offset : offset + PIECE]
-
-    root = Parser(grammar).parse(read).root_node
-    return None if is_late else root
 
 
 def _first_faulty(root: Node) -> Node:
@@ -101,17 +67,6 @@ def _first_faulty(root: Node) -> Node:
     while inner := next((child for child in node.children if child.has_error), None):
         node = inner
     return node
-
-
-def _in_ascii(text: str) -> bytes:
-    """Replace every non-ASCII letter by an ASCII letter, and every non-ASCII space by a space.
-
-    Scanners of grammars call C functions such as `isalpha`, which read past their tables for other characters: a brace
-    and U+100000 in a shell script crashed the process. Grammars treat such characters alike anyway.
-    """
-    if text.isascii():
-        return text.encode("ascii")
-    return NOT_ASCII.sub(lambda match: " " if match[0].isspace() else "x", text).encode("ascii")
 
 
 def _break(language: str, source: str, node: Node) -> SyntaxBreak:
@@ -128,7 +83,8 @@ def _break(language: str, source: str, node: Node) -> SyntaxBreak:
 def _problem(node: Node) -> str:
     if node.is_missing:
         return f"{node.type!r} is missing"
-    lines = node.end_point.row - node.start_point.row
+    (first, _), (last, _) = node.start_point, node.end_point
+    lines = last - first
     return f"there is a syntax error that reaches over {lines} more lines" if lines else "there is a syntax error"
 
 

@@ -1,0 +1,1 @@
+"""Tools that understand code: what it defines, and where that is used. They decide no permission."""

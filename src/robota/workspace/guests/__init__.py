@@ -1,0 +1,1 @@
+"""Programs that serve us from inside the sandbox for a whole session. May use processes."""
