@@ -45,7 +45,7 @@ WATCH = """
 window.lateness = [];
 const seen = new Set();
 new MutationObserver(() => requestAnimationFrame(() => {
-  const words = document.querySelector(".prose.growing")?.textContent.match(/[0-9]{13}(?= )/g) ?? [];
+  const words = document.querySelector(".prose.growing")?.textContent.match(/[0-9]{13}/g) ?? [];
   for (const word of words) if (!seen.has(word)) { seen.add(word); window.lateness.push(Date.now() - Number(word)); }
 })).observe(document.documentElement, { subtree: true, childList: true, characterData: true });
 """
@@ -138,6 +138,8 @@ def _long_session(bench: Bench, browser: "Browser") -> list[Measurement]:
                 read[name].append(page.evaluate("performance.now()"))
                 paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
                 painted[name].append(page.evaluate(paint))
+        page.goto(f"{link.partition('/#')[0]}/s/long")
+        page.locator(".transcript").get_by_text(END).wait_for()
         nodes = page.evaluate("document.querySelectorAll('*').length")
     return [
         _ratio("first contentful paint", painted, f"; {nodes:,} elements"),

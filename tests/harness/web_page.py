@@ -46,16 +46,18 @@ class EventReader:
                     yield data
                     data = None
 
-    def until_ask(self, kind: str) -> dict[str, Any]:
-        """Read until the session asks this."""
+    def asks(self, kind: str) -> Iterator[dict[str, Any]]:
+        """The open asks of this kind, each time that they are told."""
         for change in self:
             asks = change["panels"]["asks"] if change["t"] == "whole" else []
             if change["t"] == "panel" and change["name"] == "asks":
                 asks = change["value"]
-            for ask in asks:
-                if ask["ask"] == kind:
-                    found: dict[str, Any] = ask
-                    return found
+            yield from (ask for ask in asks if ask["ask"] == kind)
+
+    def until_ask(self, kind: str) -> dict[str, Any]:
+        """Read until the session asks this."""
+        for ask in self.asks(kind):
+            return ask
         raise AssertionError(f"the stream ended before {kind} was asked")
 
     def close(self) -> None:

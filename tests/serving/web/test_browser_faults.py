@@ -1,10 +1,13 @@
 """What goes wrong between a page and its server, and text that attacks the page."""
 
 import json
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robota.clients.web.page_rows import page_row
 from robota.protocol.asks.kinds import KNOWN_ASKS
+from robota.protocol.codec import encode
 from robota.protocol.message import Message
 from robota.protocol.state import detect_agent_state
 from tests.cli.scripts import call, script
@@ -145,6 +148,69 @@ def test_thousands_of_rows_stay_a_small_document(robota: Robota, browser: "Brows
         page.get_by_text("The end.").wait_for()
 
 
+def test_a_stalled_server_is_noticed_and_a_page_that_slept_is_awake_at_once(robota: Robota, browser: "Browser") -> None:
+    """Nothing comes and nothing is closed: only the missing beats tell. The clock of the page is turned forward."""
+    script(robota, {"text": "Slow.", "chunkDelayMs": 1, **WRITE}, {"text": "Done."})
+    with web_page(robota) as server, tab(browser, server.link, bypass_csp=True) as page:
+        page.locator(".sidebar").wait_for()
+        page.clock.install()
+        page.reload()
+        start_task(page, "write a file")
+        until_asked(page, "tool")
+        server.process.send_signal(signal.SIGSTOP)
+        page.clock.fast_forward(26_000)
+        page.locator(".connection").wait_for()
+        server.process.send_signal(signal.SIGCONT)
+        page.locator(".connection").wait_for(state="detached")
+        page.context.set_offline(True)
+        page.clock.fast_forward(3_600_000)
+        page.locator(".connection").wait_for()
+        page.context.set_offline(False)
+        page.evaluate("dispatchEvent(new Event('online'))")
+        page.locator(".connection").wait_for(state="detached")
+        page.get_by_role("button", name="Approve").click()
+        until_state(page, "idle")
+    assert (robota.workspace / "a.txt").read_text() == "a\n"
+
+
+def test_a_conversation_that_is_condensed_meanwhile_stays_readable(robota: Robota, browser: "Browser") -> None:
+    answers = [{"text": f"Answer {number}. " * 50} for number in range(4)]
+    script(robota, *answers, {"text": "What was said, in short."}, {"text": "And on."})
+    with web_page(robota) as server, tab(browser, server.link) as page:
+        start_task(page, "talk")
+        for number in range(1, 4):
+            page.locator("#input:enabled").fill("and then?")
+            until_state(page, "idle")
+            page.locator("#input").press("Enter")
+            page.get_by_text(f"Answer {number}.").wait_for()
+        until_state(page, "idle")
+        other = page.context.new_page()
+        other.goto(page.url)
+        until_state(other, "idle")
+        page.get_by_role("tab", name="Context").click()
+        page.get_by_role("button", name="Condense now").click()
+        for each in (page, other):
+            each.locator(".note", has_text="Condensed").first.wait_for()
+            until_state(each, "idle")
+            each.locator(".transcript").get_by_text("Answer 0.").wait_for()
+        other.locator("#input").fill("go on")
+        other.locator("#input").press("Enter")
+        page.locator(".transcript").get_by_text("And on.").wait_for()
+
+
+def test_megabytes_in_a_row_stay_readable(robota: Robota, browser: "Browser") -> None:
+    output = {"calls": [call("execute_command", command="yes 0123456789 | head -c 5000000")]}
+    script(robota, output, {"text": "word " * 780_000, "chunkSize": 500_000})
+    with web_page(robota) as server, tab(browser, server.link) as page:
+        start_task(page, "say much")
+        until_asked(page, "command").locator(".buttons .primary").click()
+        until_state(page, "idle")
+        page.reload()
+        until_state(page, "idle")
+        page.get_by_text("are not shown").first.wait_for(state="attached")
+        assert page.evaluate("document.documentElement.outerHTML.length") < 1_000_000
+
+
 def test_many_tabs_and_all_of_them_live(robota: Robota, browser: "Browser") -> None:
     """Browsers open six connections to a server; tabs that nobody sees must not use them up."""
     script(robota, WRITE, {"text": "Done."})
@@ -165,7 +231,7 @@ def test_the_state_on_the_page_is_that_of_the_protocol(robota: Robota, browser: 
     script(robota, {"text": "Hello."})
     sessions = [_random_session(number) for number in range(500)]
     expected = [[detect_agent_state(rows[:end]).state.value for end in range(len(rows) + 1)] for rows in sessions]
-    plain = [[_as_page_row(row) for row in rows] for rows in sessions]
+    plain = [[json.loads(encode(page_row(row))) for row in rows] for rows in sessions]
     with web_page(robota) as server, tab(browser, server.link) as page:
         found = page.evaluate(
             """async (sessions) => {
@@ -210,8 +276,3 @@ def _random_session(seed: int) -> list[Message]:
             )
         )
     return rows
-
-
-def _as_page_row(row: Message) -> dict[str, Any]:
-    fields = {"ts": row.ts, "type": row.type, "ask": row.ask, "say": row.say, "text": row.text}
-    return {**fields, "partial": row.partial, "isAnswered": row.is_answered}

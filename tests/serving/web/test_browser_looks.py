@@ -59,8 +59,27 @@ def test_axe_finds_no_violation(robota: Robota, browser: "Browser", theme: str, 
         page.get_by_role("button", name="Run", exact=True).click()
         until_asked(page, "tool")
         found += _violations(page)
+        if size == PHONE:
+            page.get_by_role("button", name="Details").last.click()
+        for name in ("Context", "Changes"):
+            page.get_by_role("tab", name=name).click()
+            page.locator(".ledger-picture, .panels .diff").first.wait_for()
+            found += _violations(page)
+        if size == PHONE:
+            page.get_by_role("button", name="Close").last.click()
+        for line in ("/config", "/audit", "/mcp"):
+            page.locator("#input").fill(line)
+            page.locator("#input").press("Control+Enter")
+            page.get_by_role("dialog").wait_for()
+            found += _violations(page)
+            page.keyboard.press("Escape")
+        page.evaluate("document.activeElement.blur()")
         page.locator("body").press("?")
         page.get_by_role("dialog").wait_for()
+        found += _violations(page)
+        page.keyboard.press("Escape")
+        page.evaluate("history.pushState(null, '', '/'); dispatchEvent(new PopStateEvent('popstate'))")
+        page.locator(".home .waiting").wait_for()
         found += _violations(page)
     assert found == []
 

@@ -1,7 +1,11 @@
 """Who may use the page: browsers with a link, and no process that an agent has started."""
 
+import http.client
 import json
 import os
+import shutil
+import ssl
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -197,6 +201,32 @@ def test_nobody_can_try_codes_without_end(robota: Robota) -> None:
             tried += sum(each.json["code"] == "wrong_code" for each in wrong)
             assert tried <= 40
         assert (knocked.status, tried) == (429, 40)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate of this test")
+def test_other_devices_reach_the_page_over_tls_alone(robota: Robota, tmp_path: Path) -> None:
+    script(robota, {"text": "Hello."})
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=laptop.local"]
+    names = ["-addext", "subjectAltName=DNS:laptop.local,IP:127.0.0.1"]
+    subprocess.run([*made, *names, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    options = ("--listen", "127.0.0.1", "--name", "laptop.local", "--cert", str(certificate), "--key", str(key))
+    with web_page(robota, *options) as page:
+        assert page.link.startswith("https://laptop.local:")
+        trusting = ssl.create_default_context(cafile=str(certificate))
+        connection = http.client.HTTPSConnection("127.0.0.1", page.port, timeout=60, context=trusting)
+        headers = {"host": f"laptop.local:{page.port}", "origin": page.origin, "content-type": "application/json"}
+        connection.request("POST", "/api/enter", json.dumps({"token": page.token}), headers)
+        entered = connection.getresponse()
+        assert entered.status == 200 and "secure" in entered.headers["set-cookie"].lower()
+        page.key, page.cookie = json.load(entered)["key"], entered.headers["set-cookie"].partition(";")[0]
+        connection.request("GET", "/api/me", headers=page.headers("GET", {"host": headers["host"]}))
+        assert json.load(connection.getresponse())["access"] == "full"
+        with pytest.raises((OSError, http.client.HTTPException)):
+            page.get("/api/me")  # not over TLS
+        connection.close()
+    missing = robota("web", "--no-open", "--listen", "127.0.0.1", "--cert", str(tmp_path / "none.pem"))
+    assert missing.code == 1 and "Nothing was started" in missing.stderr
 
 
 def test_the_page_of_this_machine_gives_no_codes(robota: Robota) -> None:

@@ -1,6 +1,8 @@
 """Events of sessions over HTTP: nothing is lost or told twice, however a connection ends."""
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 from tests.cli.scripts import call, script
@@ -9,19 +11,25 @@ from tests.harness.web_page import web_page
 from tests.serving.test_door import serving
 
 WRITE = {"calls": [call("write_to_file", path="a.txt", content="a\n")]}
+RACES = 5
 LONG = "One word after the other.\n\n" * 30
 
 
 def test_a_cut_stream_goes_on_where_it_was(robota: Robota) -> None:
-    """At each event: what a page has after it was cut and connected again is what another page has."""
-    script(robota, {"text": LONG, "chunkDelayMs": 1, **WRITE}, {"text": "Done."})
+    """At each kind of event: what a page has after it was cut and connected again is what another page has."""
+    todos = call("update_todo_list", todos="[ ] one")
+    output = call("execute_command", command="seq 3")
+    first = {"reasoning": "Thinking.", "text": LONG, "chunkDelayMs": 1, "calls": [todos, output]}
+    script(robota, first, WRITE, {"text": "Done."}, retry={"baseMs": 1, "maxRetries": 2})
     with web_page(robota) as server:
         server.enter()
         session_id = server.start("write")
         cut = _Page()
         stream = server.events(session_id)
+        kinds = set()
         while not cut.asks("tool"):
             for change in stream:
+                kinds.add(change["t"] if change["t"] != "panel" else change["name"])
                 cut.take(change)
                 break
             last_id = stream.last_id
@@ -33,6 +41,7 @@ def test_a_cut_stream_goes_on_where_it_was(robota: Robota) -> None:
             break
         assert cut.rows == whole.rows and cut.panels["asks"] == whole.panels["asks"]
         assert cut.wholes == 1  # everything else was a continuation
+        assert kinds >= {"whole", "row", "call", "asks"}, kinds
         # An id of another run of the session, or of the future, gives everything.
         for odd in ("0:1", f"{last_id}9", "", "x", last_id.partition(":")[0]):
             assert next(iter(server.events(session_id, odd)))["t"] == "whole", odd
@@ -56,6 +65,52 @@ def test_a_page_shows_a_session_of_another_process_and_sees_its_end(robota: Robo
         assert [change["t"] for change in events][-1] == "over"
         assert server.command(session.id, type="newTask", text="more").status == 404
     assert (robota.workspace / "a.txt").read_text() == "a\n"
+
+
+def test_of_clients_that_answer_at_once_one_wins(robota: Robota) -> None:
+    """Two pages and the process of the session, in every order that the machine makes of it."""
+    script(
+        robota,
+        *({"calls": [call("write_to_file", path=f"{number}.txt", content="a")]} for number in range(RACES)),
+        {"text": "Done."},
+    )
+    with serving(robota) as session, web_page(robota) as server, ThreadPoolExecutor(3) as pool:
+        session.send(type="newTask", text="write")
+        server.enter()
+        events = server.events(session.id)
+        answered: list[int] = []
+        for _ in range(RACES):
+            ask, begin = next(ask for ask in events.asks("tool") if ask["ts"] not in answered), Barrier(3)
+            answered.append(ask["ts"])
+
+            def answer(ask: dict[str, Any] = ask, begin: Barrier = begin) -> str:
+                begin.wait()
+                reply = server.answer(session.id, ask, kind="reject").json
+                return str(reply.get("code", reply["receipt"]))
+
+            def answer_there(ask: dict[str, Any] = ask, begin: Barrier = begin) -> None:
+                begin.wait()
+                session.send(type="askResponse", ts=ask["ts"], answer={"kind": "reject"})
+
+            there = pool.submit(answer_there)
+            given = sorted(each.result() for each in [pool.submit(answer) for _ in range(2)])
+            there.result()
+            assert given in (["accepted", "stale_ask"], ["stale_ask", "stale_ask"])
+        events.until_ask("completion_result")
+
+
+def test_two_hundred_tabs_hear_everything(robota: Robota) -> None:
+    script(robota, WRITE, {"text": "Done."})
+    with web_page(robota) as server:
+        server.enter()
+        session_id = server.start("write")
+        tabs = [server.events(session_id) for _ in range(200)]
+        asks = [tab.until_ask("tool") for tab in tabs]
+        assert len({ask["ts"] for ask in asks}) == 1
+        server.answer(session_id, asks[0], kind="approve")
+        for tab in tabs:
+            tab.until_ask("completion_result")
+            tab.close()
 
 
 def test_readers_that_do_not_read_hold_up_nobody(robota: Robota) -> None:

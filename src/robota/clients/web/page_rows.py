@@ -8,6 +8,7 @@ import msgspec
 from robota.clients.view.model import LiveTool, OpenAsk
 from robota.clients.web.markdown_html import blocks_of
 from robota.clients.web.page_data import PageCall, PageRow
+from robota.clients.web.page_notes import words_of
 from robota.clients.web.page_views import MAX_PROSE, MAX_TEXT, ask_data, shortened, view_data
 from robota.protocol.asks.buttons import controls_at
 from robota.protocol.asks.seed import ask_of
@@ -26,6 +27,8 @@ KINDS: Final = {
     "command_output": "output",
     "background_output": "output",
     "api_req_started": "request",
+    "api_req_finished": "request",
+    "api_req_deleted": "request",
     "error": "error",
     "diff_error": "error",
     "rooignore_error": "error",
@@ -44,7 +47,7 @@ def kind_of(row: Message) -> str:
 
 def page_row(row: Message, text: str | None = None, *, is_prompt: bool = False) -> PageRow:
     """A row. `text` is everything that has been streamed of it, if that is more than the row says."""
-    said = row.text if text is None else text
+    said = words_of(row) if text is None else text
     kind = "prompt" if is_prompt else kind_of(row)
     asked = ask_of(row) if row.type == "ask" else None
     is_prose = kind in PROSE and said is not None and len(said) <= MAX_PROSE

@@ -23,7 +23,8 @@ def cleaned(html: str) -> str:
         attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
         url_schemes=set(SCHEMES),
         link_rel="noopener noreferrer nofollow",
-        set_tag_attribute_values={"a": {"target": "_blank"}},
+        # A wide table scrolls, also for those who have no mouse.
+        set_tag_attribute_values={"a": {"target": "_blank"}, "table": {"tabindex": "0"}},
     )
 
 

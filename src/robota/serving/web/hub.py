@@ -12,8 +12,9 @@ from robota.clients.web.page_feed import PageFeed
 from robota.protocol.codec import encode
 from robota.protocol.port import SessionWindow
 
-# Text that grows is sent this often; slower, if rendering it takes longer.
-GROWN_EVERY_S: Final = 0.03
+# Text that grows is sent at once, and then this often, which is a frame of most screens; slower, if rendering it takes
+# longer.
+GROWN_EVERY_S: Final = 0.016
 RENDERING_SHARE: Final = 4
 # What a page that lost its connection can catch up on; after more it gets everything.
 REPLAYED: Final = 4_000
@@ -82,7 +83,7 @@ class SessionHub:
         self._kept: deque[tuple[int, bytes]] = deque()
         self._kept_bytes = 0
         self._is_ready = asyncio.Event()
-        self._growing: asyncio.TimerHandle | None = None
+        self._growing: asyncio.Handle | None = None
         self._following = asyncio.create_task(self._follow())
 
     @property
@@ -125,7 +126,7 @@ class SessionHub:
                     self._tell(change)
                 self._is_ready.set()
                 if self.feed.has_grown and self._growing is None:
-                    self._growing = asyncio.get_running_loop().call_later(GROWN_EVERY_S, self._tell_grown)
+                    self._growing = asyncio.get_running_loop().call_soon(self._tell_grown)
         finally:
             if self._growing is not None:
                 self._growing.cancel()

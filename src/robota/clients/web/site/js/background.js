@@ -42,7 +42,7 @@ function Work({ task, tasks, store, tell, isViewing }) {
       ${!isViewing && isEnded && html`<button type="button" class="link" onClick=${run("close")}>${T.removeFromList}</button>`}
     </div>
     ${isShown && (isAgent ? html`<${AgentConversation} ...${{ store, tell }} taskId=${task.taskId} />` : html`<${Output} ...${{ store, tell, task }} isLive=${!isEnded} />`)}
-    ${isShown && isAgent && !isViewing && html`<${Message} ...${{ store, tell }} taskId=${task.taskId} />`}
+    ${isShown && isAgent && !isEnded && !isViewing && html`<${Message} ...${{ store, tell }} taskId=${task.taskId} />`}
     <${Tree} tasks=${tasks} parent=${task.taskId ?? task.id} ...${{ store, tell, isViewing }} />
   </li>`;
 }

@@ -37,8 +37,8 @@ export function Composer({ store, ask, state, isViewing, draft, setDraft, run, t
 
   useEffect(() => {
     const area = input.current;
-    area.style.height = "auto";
-    area.style.height = `${Math.min(area.scrollHeight + 2, window.innerHeight * 0.4)}px`;
+    area.style.height = "";
+    if (draft) area.style.height = `${Math.min(area.scrollHeight + 2, window.innerHeight * 0.4)}px`;
   }, [draft]);
 
   const submit = async () => {

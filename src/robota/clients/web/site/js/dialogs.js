@@ -102,7 +102,7 @@ export function Settings({ me, onClose, run, hasSession, tell }) {
     ${isFull && html`<h3>${T.browsers}</h3><ul class="devices">${devices.map((each) => html`<li>${each.name} ${each.access === "view" && html`<span class="chip">${T.viewOnly}</span>`} ${each.isOwn ? html`<span class="muted small">${T.thisBrowser}</span>` : html`<button type="button" class="link bad" onClick=${() => post(`/api/devices/${each.id}/revoke`).then(load, (problem) => tell(problem.message))}>${T.revoke}</button>`}</li>`)}</ul>
       <div class="buttons start"><button type="button" class="button" onClick=${() => makeLink("full")}>${T.linkFull}</button><button type="button" class="button" onClick=${() => makeLink("view")}>${T.linkView}</button></div>
       ${link && html`<input class="copyable" readonly value=${link} aria-label=${T.linkOnce} onFocus=${(event) => event.target.select()} /><p class="small muted">${T.linkOnce}</p>`}`}
-    <h3>${T.keys}</h3><dl class="facts keys">${T.keyList.map(([key, text]) => html`<dt><kbd>${key}</kbd></dt><dd>${text}</dd>`)}</dl>
+    <div class="key-part"><h3>${T.keys}</h3><dl class="facts">${T.keyList.map(([key, text]) => html`<dt><kbd>${key}</kbd></dt><dd>${text}</dd>`)}</dl></div>
     <p class="small muted">Robota ${me.version}</p>
   </${Dialog}>`;
 }

@@ -6,6 +6,8 @@ import { sessions } from "./api.js";
 import { AT_REST } from "./session-view.js";
 import { T } from "./strings.js";
 
+const RECENT = 6;
+
 // What needs a decision, and not only the next prompt.
 export const needing = (overview) => overview.asks.filter((each) => !AT_REST.includes(each.row.ask));
 
@@ -17,7 +19,18 @@ export function Home({ overview, isViewing, onMenu, onNew, onOpen, tell }) {
         ${!asks.length && html`<p class="muted">${overview.sessions.length ? T.nothingWaits : T.begin}</p>`}
         ${!isViewing && html`<button type="button" class="button primary" onClick=${onNew}><${Icon} name="plus" /> ${T.newSession}</button>`}</div>
       ${asks.map((each) => html`<${Waiting} key=${`${each.session.id}:${each.row.ts}`} ...${{ each, isViewing, onOpen, tell }} />`)}
+      <${Recent} sessions=${overview.sessions} onOpen=${onOpen} />
     </div>`;
+}
+
+// On a phone, where the list of all sessions is folded away.
+function Recent({ sessions, onOpen }) {
+  if (!sessions.length) return null;
+  const open = (id) => (event) => {
+    event.preventDefault();
+    onOpen(id);
+  };
+  return html`<section class="recent"><h2 class="small muted">${T.recent}</h2><ul>${sessions.slice(0, RECENT).map((each) => html`<li key=${each.id}><a href=${`/s/${encodeURIComponent(each.id)}`} onClick=${open(each.id)}><span class=${`state-dot ${each.isRunning ? each.state ?? "running" : "stored"}`} aria-hidden="true"></span><span class="entry-title">${each.name || each.title || each.id}</span><span class="small muted">${ago(each.modifiedMs)}</span></a></li>`)}</ul></section>`;
 }
 
 function Waiting({ each, isViewing, onOpen, tell }) {

@@ -5,7 +5,7 @@ import { Refused, enter, get, sessions } from "./api.js";
 import { Stream } from "./stream.js";
 import { SessionStore } from "./session-store.js";
 import { Sidebar } from "./sidebar.js";
-import { AT_REST, SessionView } from "./session-view.js";
+import { AT_REST, SessionView, isStopped } from "./session-view.js";
 import { Home, needing } from "./home.js";
 import { Panels } from "./panels.js";
 import { CommandDialog, isForDialog } from "./command-dialog.js";
@@ -74,6 +74,7 @@ class App extends Component {
   }
 
   showHome(overview) {
+    showWaiting(false);
     showState(needing(overview).length ? "waiting_for_input" : "no_task", "", false);
   }
 
@@ -94,12 +95,22 @@ class App extends Component {
 
   onSession(store) {
     if (this.state.store !== store) return;
+    this.followIfStopped(store);
     const state = store.isLoaded ? store.state : "no_task";
     const ask = store.ask;
     const name = store.panels.session?.name ?? this.entry?.title ?? "";
     showState(state, name, store.connection === "lost");
     const spoken = ask && !AT_REST.includes(ask.ask) ? `${T.states.waiting_for_input}: ${titleOfAsk(ask)}` : T.states[state];
     this.setState({ version: store.version, spoken });
+  }
+
+  // The list comes with the events of the session, unless that does not run.
+  followIfStopped(store) {
+    if (isStopped(store)) this.overviewStream ??= this.follow();
+    else if (store.connection === "open" && this.overviewStream) {
+      this.overviewStream.close();
+      this.overviewStream = null;
+    }
   }
 
   get entry() {

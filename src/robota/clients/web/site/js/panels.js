@@ -77,6 +77,6 @@ function Context({ store, run, tell, isViewing }) {
     <ul class="ledger">${entries.slice(0, MOST_ENTRIES).map((entry) => html`<li><span class="ledger-title" title=${entry.title}>${entry.title}</span><span class="muted small">${entry.tokens.toLocaleString("en")}</span><progress max=${most} value=${entry.tokens} aria-label=${entry.title}></progress>
       ${!isViewing && entry.turn != null && html`<button type="button" class="link small" aria-pressed=${Boolean(entry.isPinned)} onClick=${() => act({ type: "pinTurn", turn: entry.turn, isPinned: !entry.isPinned })}>${entry.isPinned ? T.unpin : T.pin}</button>`}
       ${!isViewing && entry.reductionId && html`<button type="button" class="link small" onClick=${() => act({ type: "restoreContext", id: entry.reductionId })}>${T.undo}</button>`}</li>`)}</ul>
-    ${!isViewing && html`<button type="button" class="button" onClick=${() => run({ type: "condenseTaskContextRequest" }).then(() => tell(T.condensing, "info"), (problem) => tell(problem.message))}>${T.condense}</button>`}
+    ${!isViewing && html`<button type="button" class="button" onClick=${() => run({ type: "condenseTaskContextRequest" }).then((receipt) => receipt.isDeferred && tell(T.condensing, "info"), (problem) => tell(problem.message))}>${T.condense}</button>`}
   </div>`;
 }

@@ -52,7 +52,7 @@ function Row({ row }) {
     case "ask":
       return html`<${PastAsk} row=${row} />`;
     default:
-      return html`<article class="row note"><span class="chip">${(row.say ?? "").replaceAll("_", " ")}</span> ${row.text && html`<${Folding} text=${row.text} class="words" end=${false} />`}</article>`;
+      return html`<article class="row note"><span class="chip">${T.says[row.say] ?? (row.say ?? "").replaceAll("_", " ")}</span> ${row.text && html`<${Folding} text=${row.text} class="words" end=${false} />`}</article>`;
   }
 }
 
@@ -80,7 +80,7 @@ const ASKS = {
 function PastAsk({ row }) {
   const question = row.ask === "followup" ? questionOf(row) : null;
   if (question) return html`<article class="row asked"><p class="words">${question}</p></article>`;
-  const name = ASKS[row.ask] ?? (row.ask ?? "").replaceAll("_", " ");
+  const name = ASKS[row.ask] ?? T.asks[row.ask] ?? (row.ask ?? "").replaceAll("_", " ");
   const isTold = row.ask === "api_req_failed" || row.ask === "mistake_limit_reached";
   if (!name && !isTold) return null;
   return html`<article class=${isTold ? "row error" : "row note"}><span class="chip">${name}</span>${isTold && html`<p class="words">${row.text}</p>`}</article>`;

@@ -76,7 +76,7 @@ export function Dialog({ title, onClose, wide, children }) {
       onCancel=${(event) => { event.preventDefault(); onClose(); }}>
     <div class="dialog-frame">
       <header><h2>${title}</h2><${IconButton} icon="close" label=${T.close} onClick=${onClose} /></header>
-      <div class="dialog-body">${children}</div>
+      <div class="dialog-body" tabindex="0">${children}</div>
     </div>
   </dialog>`;
 }

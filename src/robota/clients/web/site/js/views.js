@@ -34,26 +34,25 @@ export function Todos({ items }) {
 // nothing for the whole file.
 export function Diff({ view, chosen, onChoose, onLine, onTakeBack, isOpen = true }) {
   let number = 0;
-  const take = (index) => (event) => {
-    event.preventDefault();
-    onTakeBack(index);
-  };
-  return html`<details class="diff" open=${isOpen}>
+  const diff = html`<details class="diff" open=${isOpen}>
     <summary><span class="path">${view.path}</span>
       ${view.isNew && html`<span class="chip">${T.isNew}</span>`}
-      <span class="added">+${view.added}</span> <span class="removed">−${view.removed}</span>
-      ${onTakeBack && html`<button type="button" class="link small" onClick=${take()}>${view.isNew ? T.removeFile : T.restoreFile}</button>`}</summary>
+      <span class="added">+${view.added}</span> <span class="removed">−${view.removed}</span></summary>
     ${(view.hunks ?? []).map((hunk) => {
       const index = number++;
       return html`<div class="hunk">
         <div class="hunk-head">${chosen
           ? html`<label><input type="checkbox" checked=${chosen.has(index)} onChange=${() => onChoose(index)} /> ${hunk.head}</label>`
-          : hunk.head}${onTakeBack && view.hunks.length > 1 && html`<button type="button" class="link" aria-label=${`${T.takeBack} ${hunk.head}`} onClick=${take(index)}>${T.takeBack}</button>`}</div>
+          : hunk.head}${onTakeBack && view.hunks.length > 1 && html`<button type="button" class="link" aria-label=${`${T.takeBack} ${hunk.head}`} onClick=${() => onTakeBack(index)}>${T.takeBack}</button>`}</div>
         <${HunkLines} hunk=${hunk} onLine=${onLine} path=${view.path} />
         ${hunk.leftOut > 0 && html`<p class="small muted pad">${T.lines(hunk.leftOut)}</p>`}
       </div>`;
     })}
   </details>`;
+  // Beside the summary, which is a button itself.
+  return onTakeBack
+    ? html`<div class="diff-frame">${diff}<button type="button" class="link small" aria-label=${`${view.isNew ? T.removeFile : T.restoreFile}: ${view.path}`} onClick=${() => onTakeBack()}>${view.isNew ? T.removeFile : T.restoreFile}</button></div>`
+    : diff;
 }
 
 const LINE = { "+": "line add", "-": "line remove", " ": "line" };
