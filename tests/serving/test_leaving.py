@@ -168,3 +168,17 @@ def test_another_session_chosen_in_a_window_is_opened_there(robota: Robota) -> N
             assert second.end() == 0
         assert [each["sessionId"] for each in running(robota)] == [there["sessionId"]]
         assert os.getpid() != there["pid"]
+
+
+def test_a_conversation_that_is_stopped_elsewhere_says_so_and_can_be_resumed(robota: Robota) -> None:
+    script(robota, {"text": "Hello there."})
+    with Terminal(robota, "--plain", "hello") as window:
+        window.wait_for("Hello there.")
+        [listed] = running(robota)
+        stopped = robota("stop", listed["sessionId"])
+        assert stopped.code == 0, stopped
+        window.wait_for("closed in another window. To resume it: robota --resume")
+        assert window.end() == 0
+    assert running(robota) == []
+    script(robota, {"text": "Again."})
+    assert "Again." in robota("-p", "--resume", listed["sessionId"], "go on").stdout

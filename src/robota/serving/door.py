@@ -111,6 +111,11 @@ class Door:
             self._closing = asyncio.create_task(self._opened.close())
             self._closing.add_done_callback(lambda closing: self._is_over.set())
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a window has closed the session, and not to open it again."""
+        return self._closing is not None and self.wanted is None
+
     async def is_closed_by_window(self) -> bool:
         """Return when the session is closed: whether a window did that. `wanted` says whether to open it again."""
         await self._is_over.wait()

@@ -20,3 +20,5 @@ async def held(
             door = await stack.enter_async_context(open_door(opened, env, tell))
         await stack.enter_async_context(running(opened, env, tell, debug=debug))
         yield door
+        if door is not None and door.is_stopped:
+            tell(f"The session was closed in another window. To resume it: robota --resume {opened.options.session_id}")
