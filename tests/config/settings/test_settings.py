@@ -316,3 +316,22 @@ def test_merging_never_fails_and_what_the_highest_layer_says_holds(values: list[
     for key, value in (layers[-1].values if layers else {}).items():
         if not isinstance(value, dict):
             assert whole[key] == value
+
+
+def test_a_repository_can_lower_a_limit_and_never_raise_one(machine: Machine) -> None:
+    machine.user({"budgets": {"session": {"usd": 5, "tokens": 100}, "organisation": {"day": {"usd": 9}}}})
+    narrower = {"session": {"usd": 2, "tokens": 900, "requests": 7}, "organisation": {"day": {"usd": 0}}}
+    machine.project({"budgets": narrower})
+    assert machine.load().values.budgets.session.usd == 5, "it is not trusted"
+    machine.trust()
+    settings = machine.load({"budgets": {"session": {"usd": 50}}})
+    session, organisation = settings.values.budgets.session, settings.values.budgets.organisation
+    assert (session.usd, session.tokens, session.requests, organisation.day.usd) == (2, 100, 7, 9)
+
+
+@pytest.mark.parametrize("wrong", [{"session": {"usd": "five"}}, {"session": {"dollars": 5}}, {"sesion": {"usd": 5}}])
+def test_a_limit_that_is_not_understood_stops_the_start(machine: Machine, wrong: dict[str, Any]) -> None:
+    """Otherwise a limit that somebody believes in would not be there."""
+    machine.user({"budgets": wrong})
+    with pytest.raises(ConfigError, match="budgets"):
+        refuse_errors(machine.load())

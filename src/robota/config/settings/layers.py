@@ -32,7 +32,7 @@ class Layer(StrEnum):
 # Settings of Claude Code, of which only some are used.
 CLAUDE_LAYERS: Final = (Layer.CLAUDE, Layer.CLAUDE_LOCAL)
 WORKSPACE_LAYERS: Final = (*CLAUDE_LAYERS, Layer.PROJECT, Layer.LOCAL)
-PROTECTIVE: Final = frozenset({"permissions", "hooks", "sandbox"})
+PROTECTIVE: Final = frozenset({"permissions", "hooks", "sandbox", "budgets"})
 BUILT_IN_VALUES: Final[Mapping[str, Any]] = {
     "completion": "implicit",
     "permissions": {"defaultMode": "default"},

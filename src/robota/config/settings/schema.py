@@ -132,7 +132,9 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     ] = False
 
 
-class BudgetLimit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class BudgetLimit(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True
+):
     """How much may be used: 0 is nothing, and what is not set is not limited."""
 
     usd: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="US dollars.")] = None
@@ -143,7 +145,9 @@ class BudgetLimit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     )
 
 
-class PeriodBudgets(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class PeriodBudgets(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True
+):
     """Limits of an account that several sessions share."""
 
     day: Annotated[BudgetLimit, Meta(description="On one day, of the local time.")] = BudgetLimit()
@@ -151,7 +155,9 @@ class PeriodBudgets(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     total: Annotated[BudgetLimit, Meta(description="Altogether, since there is a limit.")] = BudgetLimit()
 
 
-class BudgetSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class BudgetSettings(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True
+):
     """Limits of what may be spent. Where several files set one, the smallest applies."""
 
     session: Annotated[BudgetLimit, Meta(description="Of each session.")] = BudgetLimit()

@@ -169,7 +169,9 @@ def _context(view: ViewModel) -> Piece:
 
 def _cost(view: ViewModel) -> str:
     usage = view.usage
-    return f"${usage.total_cost:.4f}" if usage.total_cost else ""
+    limits = [account.limit["money"] for account in usage.budget if "money" in account.limit]
+    of_limit = f" of ${limits[0] / 1_000_000:.2f}" if limits else ""
+    return f"${usage.total_cost:.4f}{of_limit}" if usage.total_cost else ""
 
 
 def _columns(fields: Sequence[Field]) -> int:
