@@ -25,7 +25,7 @@ MAX_TOGETHER = 3_700
 # The budget of each tool. More needs a reason: every request of every session pays for it.
 BUDGETS = {
     "read_file": 190,
-    "list_files": 150,
+    "list_files": 140,
     "glob": 160,
     "search_files": 280,
     "symbols": 75,
