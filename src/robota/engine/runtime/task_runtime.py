@@ -1,7 +1,6 @@
 """Everything that belongs to one task and is shared by the parts that run it."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from math import ceil
@@ -17,7 +16,14 @@ from robota.engine.record.journal import EventBus, Journal
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.user_input import AskTable, MessageQueue, News, ResumedAnswer, is_answered_by_queue
+from robota.engine.runtime.user_input import (
+    AskedCauses,
+    AskTable,
+    MessageQueue,
+    News,
+    ResumedAnswer,
+    is_answered_by_queue,
+)
 from robota.log.kinds.calls import AnswerRecord
 from robota.log.kinds.session import TaskRecord
 from robota.protocol.asks.answer import Answer, Reject, Say
@@ -54,14 +60,6 @@ from robota.providers.chunks import ToolSpec
 
 # How many recent sizes of the conversation the growth rate is computed from.
 SIZES_KEPT: Final = 10
-MAX_ASKS_FOR_ONE_CAUSE: Final = 2
-ASKED_ENOUGH: Final = (
-    "The user has already been asked about this and is not asked again in this session. Find another way."
-)
-ALLOWED_BEFORE: Final = (
-    "The user has allowed this twice, each time for one command, and is not asked again by itself. If it is still "
-    "needed, make the call with what it needs: then the user is asked."
-)
 NOBODY_ANSWERS: Final = (
     "No user is present to answer. Continue without an answer, and say in your report what was open."
 )
@@ -84,27 +82,6 @@ class Spent:
 
     def __init__(self) -> None:
         self.requests = 0
-
-
-class AskedCauses:
-    """How often the user was asked in a session because the sandbox stopped something, by cause."""
-
-    def __init__(self) -> None:
-        self._asked: Counter[str] = Counter()
-        self._declined: set[str] = set()
-
-    def may_ask(self, cause: str) -> bool:
-        """Count a question, unless it would be the third for its cause, or follow a no. Without a cause it is free."""
-        self._asked[cause] += 1
-        return not cause or (cause not in self._declined and self._asked[cause] <= MAX_ASKS_FOR_ONE_CAUSE)
-
-    def decline(self, cause: str) -> None:
-        """The user said no: it is not asked again because of this cause."""
-        self._declined.add(cause)
-
-    def why_not(self, cause: str) -> str:
-        """What the model must know where it is not asked again."""
-        return ASKED_ENOUGH if cause in self._declined else ALLOWED_BEFORE
 
 
 class TurnCounts:

@@ -1,6 +1,7 @@
 """Input of the user: answers to open asks (`AskTable`), queued messages (`MessageQueue`), and `UserInput` itself."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
     from robota.log.kinds.calls import AnsweredBy
 
 MAX_ASK_SHOWN: Final = 60
+MAX_ASKS_FOR_ONE_CAUSE: Final = 2
+ASKED_ENOUGH: Final = (
+    "The user has already been asked about this and is not asked again in this session. Find another way."
+)
+ALLOWED_BEFORE: Final = (
+    "The user has allowed this twice, each time for one command, and is not asked again by itself. If it is still "
+    "needed, make the call with what it needs: then the user is asked."
+)
 
 
 def is_answered_by_queue(asked: Ask | None) -> bool:
@@ -339,3 +348,24 @@ def input_from(source: Answer | QueuedMessage) -> UserInput:
     """The input in an answer or a queued message."""
     is_command = isinstance(source, Say | QueuedMessage) and source.is_command
     return UserInput(text=source.text, images=source.images, is_command=is_command)
+
+
+class AskedCauses:
+    """How often the user was asked in a session because the sandbox stopped something, by cause."""
+
+    def __init__(self) -> None:
+        self._asked: Counter[str] = Counter()
+        self._declined: set[str] = set()
+
+    def may_ask(self, cause: str) -> bool:
+        """Count a question, unless it would be the third for its cause, or follow a no. Without a cause it is free."""
+        self._asked[cause] += 1
+        return not cause or (cause not in self._declined and self._asked[cause] <= MAX_ASKS_FOR_ONE_CAUSE)
+
+    def decline(self, cause: str) -> None:
+        """The user said no: it is not asked again because of this cause."""
+        self._declined.add(cause)
+
+    def why_not(self, cause: str) -> str:
+        """What the model must know where it is not asked again."""
+        return ASKED_ENOUGH if cause in self._declined else ALLOWED_BEFORE

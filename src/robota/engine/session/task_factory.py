@@ -15,8 +15,8 @@ from robota.engine.record.journal import EventBus, Journal, JournalElsewhere
 from robota.engine.record.rows import Rows
 from robota.engine.runtime.options import Options, ToolFormat, session_header
 from robota.engine.runtime.services import SessionServices
-from robota.engine.runtime.task_runtime import AskedCauses, Meter, TaskRuntime
-from robota.engine.runtime.user_input import AskTable, MessageQueue
+from robota.engine.runtime.task_runtime import Meter, TaskRuntime
+from robota.engine.runtime.user_input import AskedCauses, AskTable, MessageQueue
 from robota.engine.task.subtasks import TaskTree
 from robota.engine.task.task import Task
 from robota.log.kinds.session import TaskRecord
