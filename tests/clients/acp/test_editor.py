@@ -235,3 +235,14 @@ def test_a_plan_is_announced_before_it_is_asked_about(robota: Robota) -> None:
         assert "Write a.txt" in asked["content"][0]["content"]["text"]
         assert editor.calls()[asked["toolCallId"]]["status"] == "completed"
     assert (robota.workspace / "a.txt").exists()
+
+
+def test_a_prompt_that_is_cancelled_at_once_does_nothing(robota: Robota) -> None:
+    script(robota, {"calls": [WRITE], "delayMs": 500}, {"text": "Not."})
+    with editing(robota, "--permission-mode", "bypassPermissions") as editor:
+        session = editor.open(robota.workspace)
+        running = editor.start("session/prompt", sessionId=session, prompt=[words("go")])
+        editor.send({"method": "session/cancel", "params": {"sessionId": session}})
+        assert editor.result(running)["stopReason"] == "cancelled"
+        assert editor.prompt(session, "/status") == "end_turn"
+    assert not (robota.workspace / "a.txt").exists()

@@ -117,7 +117,8 @@ class AcpAgent:
             return
         session = self._sessions.get(str(params.get("sessionId"))) if isinstance(params, dict) else None
         if session is not None:
-            session.cancel()
+            # After the prompt that came just before it has begun.
+            asyncio.get_running_loop().call_soon(session.cancel)
 
     async def _initialize(self, given: InitializeParams) -> RpcResult:
         self._capabilities = given.client_capabilities

@@ -170,6 +170,8 @@ class EditorSession:
                     await self._run_command(words.text, turn)
                 else:
                     await self._submit(words)
+                if turn.is_cancelled:
+                    await self._stop()  # it was cancelled before there was anything to stop
                 return await turn.ended
             finally:
                 self._turn = None
