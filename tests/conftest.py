@@ -39,6 +39,7 @@ SLOW_TESTS = (
     "clients/control/test_recorded_lines.py",
     "commands/mcp/",
     "commands/test_killed_changes.py",
+    "engine/task/agents/test_killed_agents.py",
     "evals/",
     "extensions/mcp/",
     "hostile/",

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from robota.config.settings.schema import Effort
 from robota.protocol.permission_mode import PermissionMode
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True):
     background: bool = False
     initial_prompt: str = ""
     isolation: Isolation = Isolation.NONE
-    effort: Effort | None = None
     skills: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from robota.contracts.hook import HookEvent
 from robota.engine.runtime.user_input import PendingAsk, UserInput, ends_task, input_from
 from robota.engine.task.steps import Ended, Outcome
-from robota.engine.task.subtasks import AnyTask, Subtask, TaskTree, bug_in_words, fire_start
+from robota.engine.task.subtasks import AnyTask, Subtask, TaskTree, begin_agent, bug_in_words, fire_start
 from robota.log.kinds.session import EndRecord
 from robota.protocol.asks.answer import Answer
 from robota.protocol.asks.ask import ResumeAsk
@@ -227,7 +227,7 @@ class TaskRunner:
         """Fire SessionStart. A later task starts with an empty conversation, so hooks see it as a cleared session."""
         runtime = task.runtime
         if runtime.agent_type is not None:  # an agent in a process of its own
-            await fire_start(task, HookEvent.SUBAGENT_START, runtime.agent_type)
+            await begin_agent(task, runtime.agent_type)
             return
         if self._has_begun:
             source = "clear"

@@ -327,6 +327,16 @@ async def _worked(task: AnyTask, kind: str, turn: AbstractAsyncContextManager[No
         return Ended(Outcome.FAILED, reason)
 
 
+async def begin_agent(task: "Task", kind: str) -> None:
+    """Fire the start hooks of an agent or a subtask. The first turn of an agent begins with its skills."""
+    agent = task.runtime.agent
+    if agent is not None and agent.definition.skills and not task.runtime.history.turns:
+        from robota.engine.task.agents.own_skills import load_own_skills
+
+        await load_own_skills(task)
+    await fire_start(task, HookEvent.SUBAGENT_START, kind)
+
+
 async def fire_start(task: "Task", event: HookEvent, target: str, **fields: str) -> None:
     """Fire a start event. Its hooks may add context for the model, or stop the task."""
     hook_result = await task.runtime.fire(event, target, **fields)

@@ -30,7 +30,7 @@ from robota.engine.model.system_prompt import NO_TOOL_USED, REPLY_CUT, mode_prom
 from robota.engine.runtime.task_runtime import TaskRuntime, TurnCounts
 from robota.engine.runtime.user_input import News, UserInput, ends_task, input_from
 from robota.engine.task.steps import AskModel, Ended, Halted, HandBack, Outcome, RunCalls, Step
-from robota.engine.task.subtasks import Subtasks, TaskTree, fire_start
+from robota.engine.task.subtasks import Subtasks, TaskTree, begin_agent
 from robota.log.kinds.session import TodosRecord
 from robota.protocol.asks.ask import CompletionAsk
 from robota.protocol.commands import CondenseContext
@@ -130,7 +130,7 @@ class Task:
 
     async def begun(self, kind: str) -> None:
         """A turn of a subtask begins; `kind` is its mode, or its type as an agent."""
-        await fire_start(self, HookEvent.SUBAGENT_START, kind)
+        await begin_agent(self, kind)
 
     def add_input(self, user_input: UserInput) -> None:
         """Queue input for the model's next turn. Prompts pass the UserPromptSubmit hooks first."""

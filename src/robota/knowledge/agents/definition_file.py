@@ -20,7 +20,6 @@ OTHER_MODES: Final = {"dontAsk": PermissionMode.DEFAULT, "auto": PermissionMode.
 # Fields of other agents that Robota does not use, each with the reason.
 WITHOUT_EFFECT: Final = {
     "color": "agents are shown without colours of their own",
-    "skills": "skills are not loaded in advance; the agent can use those of the session",
     "mcpServers": "an agent has the MCP servers of the session",
     "hooks": "only the hooks of the session run",
     "memory": "an agent has the memory of the session",
@@ -62,6 +61,7 @@ def _defined(name: str, fields: Fields, prompt: str, plugin: str = "") -> AgentD
         max_turns=fields.number("maxTurns"),
         background=fields.flag("background", default=False),
         isolation=_isolation(fields),
+        skills=fields.words("skills"),
         initial_prompt=fields.text("initialPrompt"),
     )
     return msgspec.structs.replace(definition, ignored=(*fields.invalid, *_without_effect(fields, plugin)))

@@ -11,9 +11,10 @@ from robota.log.chain.reader import load
 from robota.log.replay.session import replay
 from robota.protocol.asks.answer import Approve, Reject
 from robota.protocol.calls import BackgroundStatus
-from robota.protocol.commands import AskResponse
+from robota.protocol.commands import AskResponse, SetPermissionMode
 from robota.protocol.conversation import TextBlock
-from robota.protocol.events import BackgroundTasks
+from robota.protocol.events import BackgroundTasks, MessageCreated
+from robota.protocol.permission_mode import PermissionMode
 from tests.engine.stage import Stage, call, play, tool_results
 
 DONE = {"text": "The parent is done."}
@@ -155,3 +156,50 @@ def test_another_message_goes_on_in_the_same_worktree_and_conversation(repositor
         DONE,
     ]
     play(repository, turns, story, permission_mode="acceptEdits")
+
+
+def test_one_in_a_worktree_reaches_neither_the_files_here_nor_what_decides_about_it(repository: Path) -> None:
+    """Nobody is there to allow it, so all of it is refused, in its worktree as well."""
+    aims = [
+        "../../../escaped.txt",
+        str(repository / "kept.txt"),
+        str(repository / "new-file.txt"),
+        ".robota/settings.json",
+        ".robota/agents/evil.md",
+        ".claude/agents/evil.md",
+        ".git",
+    ]
+
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        await stage.until(lambda event: isinstance(event, MessageCreated) and event.message.ask == "completion_result")
+        assert "All refused." in tool_results(stage)[0].content and worktrees(repository) == []
+        assert git(repository, "status", "--porcelain") == " M kept.txt\n?? new.txt\n"
+        assert (repository / "kept.txt").read_text() == "one\n2\nthree\n"
+
+    turns = [
+        {"calls": [start("break out", isolation="worktree")]},
+        *({"task": "break out", "calls": [call("write_to_file", path=aim, content="{}")]} for aim in aims),
+        {"task": "break out", "text": "All refused."},
+        DONE,
+    ]
+    play(repository, turns, story, permission_mode="acceptEdits", attended=False)
+
+
+def test_a_mode_that_the_user_narrows_holds_in_the_process_at_once(repository: Path) -> None:
+    async def story(stage: Stage) -> None:
+        await stage.start()
+        ask = await stage.until_ask("tool")
+        await stage.submit(SetPermissionMode(permission_mode=PermissionMode.PLAN))
+        await stage.submit(AskResponse(answer=Approve(), ts=ask.ts))
+        await stage.until_ask("completion_result")
+        assert not (repository / "b").exists()
+
+    turns = [
+        {"calls": [start("write both")]},
+        {"task": "write both", "calls": [call("write_to_file", path="a", content="x")]},
+        {"task": "write both", "calls": [call("write_to_file", path="b", content="x")]},
+        {"task": "write both", "text": "Done.", "expect": {"error": True}},
+        DONE,
+    ]
+    play(repository, turns, story, settings=OWN_PROCESSES)
