@@ -392,8 +392,7 @@ class Tool(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     @property
     def every_name(self) -> tuple[str, ...]:
         """Its id, its label, its aliases, and what other agents call it."""
-        foreign = () if self.other_forms is None else self.other_forms().names
-        return (self.name, self.label, *self.aliases, *foreign)
+        return (self.name, self.label, *self.aliases, *(self.other_forms().names if self.other_forms else ()))
 
     @property
     def parameters(self) -> Collection[str]:
