@@ -1,6 +1,5 @@
 """Decides whether a call may run: a pure function from a call and its context to a verdict with a reason."""
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 READING: Final = frozenset({Effect.READ, Effect.TALK})
 SESSION: Final = "session"
 LEAVES_SANDBOX: Final = "Running outside the sandbox needs approval every time."
-FOR_GOOD: Final = f"{ASKED_EVERY_TIME}; for good: robota config set sandbox.allowedHosts {{}} --add"
+FOR_GOOD: Final = f"{ASKED_EVERY_TIME}; to allow it for good, add {{}} to sandbox.allowedHosts in your settings"
 OPENS_SANDBOX: Final = "Letting it {} from the sandbox, for this command only, needs approval every time."
 
 
@@ -353,7 +352,7 @@ def _ask_to_open(verdict: Verdict, opened: tuple[str, ...], context: PolicyConte
     is_one_host = len(opened) == 1 and "/" not in opened[0]
     if opening.decision is not Decision.ASK or not is_one_host:
         return opening
-    return msgspec.structs.replace(opening, no_rule=FOR_GOOD.format(shlex.quote(opened[0])))
+    return msgspec.structs.replace(opening, no_rule=FOR_GOOD.format(opened[0]))
 
 
 def ask_to_leave_sandbox(verdict: Verdict, mode: PermissionMode, reason: str = LEAVES_SANDBOX) -> Verdict:

@@ -20,7 +20,7 @@ def test_one_cause_is_asked_about_twice_and_never_a_third_time(workspace: Path) 
         for _ in range(2):
             asked = await stage.until_ask("command")
             assert asked.verdict is not None and "packages.example.com" in asked.verdict.reason
-            assert "config set sandbox.allowedHosts packages.example.com --add" in asked.verdict.no_rule
+            assert "add packages.example.com to sandbox.allowedHosts" in asked.verdict.no_rule
             await stage.answer("yesButtonClicked")
         await stage.until_ask("completion_result")
         assert "make the call with what it needs" in tool_results(stage)[-1].content
