@@ -11,7 +11,6 @@ import robota
 from robota.config.paths import home_directory, user_directory
 from robota.config.settings.load import Settings
 from robota.contracts.workspace import CommandReach
-from robota.log.chain.writer import SessionLog
 from robota.log.errors import LogError
 from robota.protocol.permission_mode import PermissionMode
 from robota.secrets.named_values import referenced_variables
@@ -22,6 +21,7 @@ from robota.workspace.sandbox.session_sandbox import HomeSettings, SessionSandbo
 if TYPE_CHECKING:
     from io import FileIO
 
+    from robota.log.chain.writer import SessionLog
     from robota.workspace.checkpoints.held_back import ChangedFiles, HeldBack
     from robota.workspace.checkpoints.store import CheckpointStore
     from robota.workspace.checkpoints.unseen_in_git import GitSnapshot, UnseenChanges
@@ -205,7 +205,7 @@ class SessionConfinement:
         return str(backend.kind), backend.reason, bool(backend.border.home.areas)
 
 
-def host_logger(log: SessionLog) -> Callable[[str], None]:
+def host_logger(log: "SessionLog") -> Callable[[str], None]:
     """A function that logs each host that commands reach, once."""
     logged: set[str] = set()
 
