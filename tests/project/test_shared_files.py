@@ -23,6 +23,7 @@ ALLOWED = {
     "app/debug_log.py": "a log of one process",
     "cli/run/demo.py": "a temporary directory",
     "cli/run/draft_file.py": "a draft of one process, under its lock",
+    "cli/run/elsewhere/shown_output.py": "a temporary directory",
     "cli/run/prompt_file.py": "appends whole lines",
     "protocol/connection/message_processor.py": "no file",
     "commands/conversation/this_session.py": "no file",
