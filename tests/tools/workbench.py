@@ -17,6 +17,19 @@ from robota.workspace.files.files import LocalFiles
 from robota.workspace.process.processes import LocalProcesses
 
 
+class CodeOfBench:
+    """The service that answers questions about code, as if something had been asked before."""
+
+    def __init__(self, asked: SessionCode) -> None:
+        self.asked = asked
+
+    def __call__(self) -> SessionCode:
+        return self.asked
+
+    async def close(self) -> None:
+        await self.asked.close()
+
+
 class Workbench:
     """Satisfies `ToolContext` and calls tools by name, as a model would: with JSON."""
 
@@ -30,7 +43,7 @@ class Workbench:
         self.cwd = root
         self.files = LocalFiles(root)
         self.processes = LocalProcesses()
-        self.code = SessionCode(self.files, ReadingCode(self.files, self.files.is_ignored, None), None)
+        self.code = CodeOfBench(SessionCode(self.files, ReadingCode(self.files, self.files.is_ignored, None), None))
         self.shown: list[str] = []
         self.artifacts = root.parent / f"{root.name}-artifacts"
 

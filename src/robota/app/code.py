@@ -27,22 +27,22 @@ class CodeOnDemand:
         self._files = files
         self._processes = processes
         self._env = env
-        self._made: SessionCode | None = None
+        self.asked: SessionCode | None = None
 
     def __call__(self) -> "SessionCode":
         """The service."""
-        if self._made is None:
+        if self.asked is None:
             from robota.workspace.code.reading_code import ReadingCode
             from robota.workspace.code.session_code import SessionCode
 
             reading = ReadingCode(self._files, self._is_hidden, user_directory(self._env) / KEPT_IN)
-            self._made = SessionCode(self._files, reading, self._servers())
-        return self._made
+            self.asked = SessionCode(self._files, reading, self._servers())
+        return self.asked
 
     async def close(self) -> None:
         """End what it started."""
-        if self._made is not None:
-            await self._made.close()
+        if self.asked is not None:
+            await self.asked.close()
 
     def _servers(self) -> "LanguageServers | None":
         if self._settings.values.code.language_servers == "off":

@@ -114,8 +114,7 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
         await self.session.close()
         if self.servers is not None:
             await _within_limit(self.servers.close())
-        if isinstance(self.services.code, CodeOnDemand):
-            await _within_limit(self.services.code.close())
+        await _within_limit(self.services.code.close())
         await _within_limit(self.processes.end_background())
         self.processes.close()
         if self.sandbox is not None:

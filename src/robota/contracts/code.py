@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     # Imported with the first question about code.
     from robota.workspace.code.answer import CodeAnswer, Findings
+    from robota.workspace.code.edit_effect import EditEffect
     from robota.workspace.code.question import Question
     from robota.workspace.code.reading_code import Definitions
     from robota.workspace.code.repository_map import RepositoryMap
@@ -35,6 +36,23 @@ class CodeService(Protocol):
         """What is wrong with a file as it is on disk."""
         ...
 
+    async def effect_of_edit(self, path: str, before: bytes | None, after: bytes) -> "EditEffect | None":
+        """What an edit that is written changed about the diagnostics; None if no server runs that could say it."""
+        ...
+
+
+class CodeAccess(Protocol):
+    """Makes the service with the first question about code."""
+
+    def __call__(self) -> CodeService:
+        """The service."""
+        ...
+
+    @property
+    def asked(self) -> CodeService | None:
+        """The service, if something was asked before."""
+        ...
+
     async def close(self) -> None:
-        """End the processes that answer."""
+        """End what was started."""
         ...

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
 import msgspec
 
 from robota.contracts.agent import AgentControl
-from robota.contracts.code import CodeService
+from robota.contracts.code import CodeAccess
 from robota.contracts.workspace import Files, Processes
 from robota.protocol.asks.ask import QuestionAsk
 from robota.protocol.calls import CallPurpose
@@ -260,7 +260,7 @@ class ToolContext(Protocol):
     def processes(self) -> Processes: ...
 
     @property
-    def code(self) -> CodeService: ...
+    def code(self) -> CodeAccess: ...
 
     def show(self, output: str) -> None:
         """Stream output to the user while the tool runs."""

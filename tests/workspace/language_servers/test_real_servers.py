@@ -129,6 +129,28 @@ def test_ty_sees_what_a_command_changed(workspace: Path, home: Path) -> None:
 
 
 @needs_ty
+def test_an_edit_is_told_what_it_broke_and_nothing_else(workspace: Path, home: Path) -> None:
+    async def story(project: Project) -> None:
+        store, before = project.root / "pkg/store.py", STORE.encode()
+        broken = before.replace(b"return 1\n", b"return 'one'\n")
+        assert await project.code.effect_of_edit("pkg/store.py", before, broken) is None, "no server is started for it"
+        await project.code.diagnostics("pkg/app.py")  # has an error, which no edit of the other file made
+        assert await changed(project, store, before, broken) == [("pkg/store.py", [3], 0)]
+        assert await changed(project, store, broken, before) == [("pkg/store.py", [], 1)]
+        moved = b"import os\n\n" + before.replace(b"open_store(path: str)", b"open_store(path: int)")
+        assert await changed(project, store, before, moved) == [("pkg/app.py", [5], 0)]
+
+    tell(workspace, home, story)
+
+
+async def changed(project: Project, path: Path, before: bytes, after: bytes) -> list[tuple[str, list[int], int]]:
+    await asyncio.to_thread(path.write_bytes, after)
+    effect = await project.code.effect_of_edit(str(path.relative_to(project.root)), before, after)
+    assert effect is not None and effect.files is not None
+    return [(each.path, [finding.line for finding in each.new], each.fixed) for each in effect.files]
+
+
+@needs_ty
 def test_a_planted_server_and_interpreter_do_not_run_without_trust(workspace: Path, home: Path) -> None:
     """Not even in the sandbox: a program that the repository brings is its code."""
     planted = workspace / ".venv/bin"

@@ -17,6 +17,7 @@ from robota.workspace.language_servers.catalogue import ServerKind
 from robota.workspace.language_servers.session_servers import LanguageServers
 from robota.workspace.process.processes import LocalProcesses
 from robota.workspace.process.wrapped_command import SandboxAccess, WrappedCommand
+from tests.tools.workbench import CodeOfBench, Workbench
 
 SCRIPT = Path(__file__).with_name("scripted_server.py")
 SOURCE = "def fetch():\n    return 1\n\n\nfetch()\nbad = 1\n"
@@ -188,6 +189,43 @@ def test_a_server_that_runs_code_of_the_project_needs_trust(workspace: Path) -> 
         place.processes.close()
 
     asyncio.run(told())
+
+
+def test_the_result_of_an_edit_says_what_it_broke_and_fixed(workspace: Path) -> None:
+    async def story(place: Place) -> None:
+        bench = Workbench(place.root)
+        bench.code = CodeOfBench(place.code)
+
+        async def edited(old: str, new: str) -> str:
+            result = await bench.call_in_loop("edit_file", path="a.py", old_string=old, new_string=new)
+            return result.content
+
+        await bench.call_in_loop("read_file", path="a.py")
+        assert "scripted" not in await edited("return 1", "return 2"), "no server runs yet"
+        await place.code.diagnostics("a.py")
+        broken = await edited("return 2", "return bad")
+        assert broken.endswith("scripted 1: this edit adds 1 problem.\na.py:2:1 error this is bad")
+        assert (await edited("return bad", "return 1")).endswith("scripted 1: this edit fixes 1 problem.")
+        assert "scripted" not in await edited("return 1", "return 2")
+
+    tell(workspace, story, pulls="static")
+
+
+def test_a_server_that_does_not_answer_in_time_is_said_to_be_unknown(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robota.workspace.code.session_code.EDIT_S", 0.3)
+
+    async def story(place: Place) -> None:
+        bench = Workbench(place.root)
+        bench.code = CodeOfBench(place.code)
+        await place.references()
+        await bench.call_in_loop("read_file", path="a.py")
+        result = await bench.call_in_loop("edit_file", path="a.py", old_string="return 1", new_string="return 2")
+        call = 'code {"what":"diagnostics","path":"a.py"}'
+        assert result.content.endswith(f"scripted 1 did not say in time what this edit broke. Ask later: {call}")
+
+    tell(workspace, story, hang="textDocument/diagnostic", pulls="static")
 
 
 def test_nothing_is_left_when_the_session_ends(workspace: Path) -> None:

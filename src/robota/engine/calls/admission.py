@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import msgspec
 
-from robota.contracts.code import CodeService
+from robota.contracts.code import CodeAccess
 from robota.contracts.hook import Proceed
 from robota.contracts.tool import (
     REPORTED_TO_MODEL,
@@ -72,6 +72,7 @@ class CallContext:
         self._runtime = runtime
         self.call_id = call_id
         self.processes: Processes = runtime.services.processes
+        self.code: CodeAccess = runtime.services.code
         self._output: StreamingRow | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._asked: Message | None = None
@@ -89,10 +90,6 @@ class CallContext:
 
     def stamps(self) -> Mapping[str, tuple[int, ...]]:
         return self.files.stamps() if "files" in self.__dict__ else {}
-
-    @property
-    def code(self) -> CodeService:
-        return self._runtime.services.code()
 
     def show(self, output: str) -> None:
         if self._output is None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from robota.contracts.code import CodeService
+from robota.contracts.code import CodeAccess
 from robota.contracts.hook import Checkpoint, SessionHooks
 from robota.contracts.services import ModeService, PolicyService, ToolService
 from robota.contracts.workspace import CommandReach, Files, KnownReach, Processes
@@ -60,7 +60,7 @@ class SessionServices(msgspec.Struct, frozen=True, kw_only=True):
     modes: ModeService
     files: Files
     processes: Processes
-    code: Callable[[], CodeService]
+    code: CodeAccess
     reach: KnownReach = msgspec.field(default_factory=lambda: KnownReach(CommandReach()))
     hooks: SessionHooks = SessionHooks()
     checkpoint: Checkpoint | None = None

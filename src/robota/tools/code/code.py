@@ -91,8 +91,8 @@ async def _run(params: CodeParams, context: ToolContext) -> ToolResult:
 
 async def _asked(params: CodeParams, path: str | None, context: ToolContext) -> "CodeAnswer":
     if params.what == "diagnostics":
-        return await context.code.diagnostics(path or "")
-    return await context.code.ask(params.what, params.symbol, path, params.line)
+        return await context.code().diagnostics(path or "")
+    return await context.code().ask(params.what, params.symbol, path, params.line)
 
 
 def _relative(path: str, context: ToolContext) -> str:

@@ -66,7 +66,7 @@ def _relative(params: SymbolsParams, context: ToolContext) -> str:
 
 
 async def _map(path: str, context: ToolContext) -> ToolResult:
-    drawn = await context.code.map(MAP_CHARACTERS, below=path)
+    drawn = await context.code().map(MAP_CHARACTERS, below=path)
     where = f" in {printable_name(path)}" if path else ""
     if not drawn.files:
         text = f"No definitions{where} in a language with a grammar. Use list_files and search_files."
@@ -89,7 +89,7 @@ async def _outline(params: SymbolsParams, path: str, context: ToolContext) -> To
     from robota.workspace.code.repository_map import outline
 
     try:
-        symbols = await context.code.outline(params.path)
+        symbols = await context.code().outline(params.path)
     except Missing as error:
         from robota.tools.files.near_names import with_near_names
 
@@ -111,7 +111,7 @@ async def _outline(params: SymbolsParams, path: str, context: ToolContext) -> To
 
 
 async def _found(params: SymbolsParams, query: str, path: str, context: ToolContext) -> ToolResult:
-    found = await context.code.definitions(query, path or None)
+    found = await context.code().definitions(query, path or None)
     if not found.found:
         call = named_call("search_files", regex=query.rpartition(".")[2])
         more = "" if found.is_complete else " among the files read so far"

@@ -21,7 +21,7 @@ async def prepare(params: ApplyDiffParams, context: ToolContext) -> Prepared:
     from robota.tools.editing.diff_draft import changed_by_diff
 
     change = changed_by_diff(context.files, params.path, params.diff)
-    return prepared_change(change, context.files, "appliedDiff")
+    return prepared_change(change, context, "appliedDiff")
 
 
 def touches(params: ApplyDiffParams) -> Touches:

@@ -18,7 +18,6 @@ from robota.contracts.tool import (
     Touches,
     one_line,
 )
-from robota.contracts.workspace import Files
 from robota.protocol.views import DiffsView, View
 from robota.providers.chunks import EditFormat
 from robota.text.visible import printable_name
@@ -51,10 +50,10 @@ async def prepare(params: ApplyPatchParams, context: ToolContext) -> Prepared:
         diff_stats=DiffStats(added=sum(view.added for view in views), removed=sum(view.removed for view in views)),
     )
     view = views[0] if len(views) == 1 else DiffsView(files=views)
-    with_hunks = hunk_choice(drafts[0], context.files) if len(drafts) == 1 else None
+    with_hunks = hunk_choice(drafts[0], context) if len(drafts) == 1 else None
     unseen = unseen_part(sum(draft.difference.unseen for draft in drafts), params.patch.encode)
     return Prepared(
-        preview=tool_ask(action, view, unseen), run=lambda: _apply(drafts, view, context.files), with_hunks=with_hunks
+        preview=tool_ask(action, view, unseen), run=lambda: _apply(drafts, view, context), with_hunks=with_hunks
     )
 
 
@@ -69,15 +68,21 @@ def touches(params: ApplyPatchParams) -> Touches:
     return Touches(paths=tuple(path for operation in operations for path in paths_of(operation)))
 
 
-async def _apply(drafts: "Sequence[FileDraft]", view: View, files: Files) -> ToolResult:
-    from robota.tools.editing.change import written_off_the_loop
+async def _apply(drafts: "Sequence[FileDraft]", view: View, context: ToolContext) -> ToolResult:
+    from robota.tools.editing.change import broken_code, written_off_the_loop
     from robota.workspace.files.change_set import make_changes
 
     size = sum(len(draft.after or b"") for draft in drafts)
     changes = [change for draft in drafts for change in draft.changes]
-    await written_off_the_loop(lambda: make_changes(files, changes), size)
+    await written_off_the_loop(lambda: make_changes(context.files, changes), size)
     # The syntax check of the new texts runs in another process and may be slow.
-    return ToolResult(content=await asyncio.to_thread(_report, drafts), view=view)
+    report = await asyncio.to_thread(_report, drafts)
+    notes = [
+        await broken_code(context, draft.moved_to or draft.path, draft.before, draft.after)
+        for draft in drafts
+        if draft.after is not None
+    ]
+    return ToolResult(content="\n".join((report, *filter(None, notes))), view=view)
 
 
 def _title(arguments: Mapping[str, Any]) -> str:

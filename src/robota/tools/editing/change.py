@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from robota.contracts.tool import Prepared, ToolError, ToolResult, Unseen
+from robota.contracts.tool import Prepared, ToolContext, ToolError, ToolResult, Unseen
 from robota.contracts.workspace import Files
 from robota.protocol.views import DiffView
 from robota.text.visible import printable_name
@@ -71,8 +71,9 @@ def checked_new_text(source: SourceText, spans: list[TextSpan]) -> str:
         raise ToolError(f"{problem} Nothing was changed.") from problem
 
 
-def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
+def prepared_change(change: FileChange, context: ToolContext, action: str) -> Prepared:
     """The change as a prepared call; `action` names the change of an existing file in the protocol."""
+    files = context.files
     view, over = change.difference.view, change.over
     preview = tool_ask(
         SayTool(
@@ -92,7 +93,8 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
         lines = changed_lines(view, change.path) if action == EDITED_IN_PLACE and not view.is_new else ""
         # The syntax check runs in another process and may be slow.
         note = await asyncio.to_thread(syntax_note, change.path, before, change.data)
-        return ToolResult(content="\n".join(part for part in (report, lines, note) if part), view=view)
+        broken = await broken_code(context, change.path, before, change.data)
+        return ToolResult(content="\n".join(part for part in (report, lines, note, broken) if part), view=view)
 
     if over is None or change.difference.unseen:
         return Prepared(preview=preview, run=run)
@@ -102,9 +104,19 @@ def prepared_change(change: FileChange, files: Files, action: str) -> Prepared:
             return Prepared(preview=preview, run=run)
         source = SourceText(over)
         spans = [source.span_of(edit) for edit in hunk_edits(view, chosen)]
-        return prepared_change(changed_file(change.path, source, spans), files, action)
+        return prepared_change(changed_file(change.path, source, spans), context, action)
 
     return Prepared(preview=preview, run=run, with_hunks=with_hunks)
+
+
+async def broken_code(context: ToolContext, path: str, before: bytes | None, after: Content) -> str:
+    """A paragraph about the code that an edit broke, for its result; empty unless a server runs that knows."""
+    if context.code.asked is None:
+        return ""
+    # Most sessions never ask about code.
+    from robota.tools.editing.broken_code import broken_code_note
+
+    return await broken_code_note(context.code.asked, context.files, path, before, bytes(after))
 
 
 def unseen_part(lines: int, whole: Callable[[], bytes]) -> Unseen | None:

@@ -32,7 +32,7 @@ async def prepare(params: EditFileParams, context: ToolContext) -> Prepared:
     # Finding and showing a single place is fast, even in a large file.
     size = size_of(context.files, params.path) if params.replace_all else len(params.new_string)
     change = await off_the_loop(lambda: _change(params, context.files), size)
-    return prepared_change(change, context.files, "appliedDiff")
+    return prepared_change(change, context, "appliedDiff")
 
 
 def touches(params: EditFileParams) -> Touches:

@@ -6,7 +6,7 @@ from typing import assert_never
 
 import msgspec
 
-from robota.contracts.tool import Prepared, ToolError
+from robota.contracts.tool import Prepared, ToolContext, ToolError
 from robota.contracts.workspace import Files
 from robota.text.visible import printable_name
 from robota.tools.editing.change import changed_file, hunk_edits, prepared_change
@@ -67,7 +67,7 @@ def draft_patch(files: Files, patch: str) -> tuple[FileDraft, ...]:
     return tuple(drafts)
 
 
-def hunk_choice(draft: FileDraft, files: Files) -> Callable[[Collection[int]], Prepared] | None:
+def hunk_choice(draft: FileDraft, context: ToolContext) -> Callable[[Collection[int]], Prepared] | None:
     """How to apply only some hunks of a patch to one file; None if the file is not merely changed."""
     file = draft.file
     if file is None or draft.moved_to is not None or draft.difference.unseen:
@@ -77,7 +77,7 @@ def hunk_choice(draft: FileDraft, files: Files) -> Callable[[Collection[int]], P
     def with_hunks(chosen: Collection[int]) -> Prepared:
         source = SourceText(file)
         spans = [source.span_of(edit) for edit in hunk_edits(shown, chosen)]
-        return prepared_change(changed_file(draft.path, source, spans), files, "appliedDiff")
+        return prepared_change(changed_file(draft.path, source, spans), context, "appliedDiff")
 
     return with_hunks
 

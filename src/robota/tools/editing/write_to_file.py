@@ -24,7 +24,7 @@ async def prepare(params: WriteToFileParams, context: ToolContext) -> Prepared:
     from robota.tools.editing.change import off_the_loop, prepared_change
 
     change = await off_the_loop(lambda: _change(params, context.files), len(params.content))
-    return prepared_change(change, context.files, "editedExistingFile")
+    return prepared_change(change, context, "editedExistingFile")
 
 
 def _change(params: WriteToFileParams, files: Files) -> "FileChange":

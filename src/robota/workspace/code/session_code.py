@@ -17,6 +17,7 @@ from robota.workspace.code.answer import (
     SeveralSymbols,
     Unknown,
 )
+from robota.workspace.code.edit_effect import EditEffect, FileEffect, file_effect, moved_lines
 from robota.workspace.code.question import Question
 from robota.workspace.code.reading_code import Definition, Definitions, ReadingCode, Use, Uses
 from robota.workspace.code.repository_map import RepositoryMap
@@ -27,12 +28,15 @@ from robota.workspace.language_servers.messages import Diagnostic, Position
 from robota.workspace.language_servers.positions import PositionedText
 from robota.workspace.language_servers.server import FilePlace, LanguageServer
 from robota.workspace.language_servers.session_servers import LanguageServers, NoServer
-from robota.workspace.problems import FileProblem
+from robota.workspace.problems import BinaryContent, FileProblem
 from robota.workspace.text.encoding import decode
 from robota.workspace.text.syntax import check
 
 READY_S: Final = 30.0
 DIAGNOSTICS_S: Final = 10.0
+# What the result of an edit waits for a server, and how many other files it is asked about.
+EDIT_S: Final = 1.5
+MAX_OTHER_FILES: Final = 5
 MAX_FILE_BYTES: Final = 4 * 1024 * 1024
 MAX_DOCUMENTATION_LINES: Final = 12
 SERVER_TROUBLE: Final = (ServerEnded, RequestFailed, NotAnswered)
@@ -111,6 +115,48 @@ class SessionCode:
         findings = None if found is None or text is None else _findings(found, text)
         certainty = Certainty.EXACT if is_ready else Certainty.PARTIAL
         return Findings(path=path, findings=findings, certainty=certainty, source=server.info)
+
+    async def effect_of_edit(self, path: str, before: bytes | None, after: bytes) -> EditEffect | None:
+        """What an edit that is written changed about the diagnostics of the file and of others that a server was shown.
+
+        None if no server runs that could say it: none is started for this.
+        """
+        server = None if self._servers is None else self._servers.warm(path)
+        if server is None:
+            return None
+        try:
+            async with asyncio.timeout(EDIT_S):
+                files = await self._compared(server, path, before, after)
+        except (TimeoutError, BinaryContent, *SERVER_TROUBLE):
+            files = None
+        return EditEffect(files=files, source=server.info)
+
+    async def _compared(
+        self, server: LanguageServer, path: str, before: bytes | None, after: bytes
+    ) -> tuple[FileEffect, ...] | None:
+        edited = self._files.root / path
+        others = [each for each in server.shown() if each != edited][-MAX_OTHER_FILES:]
+        old, new = "" if before is None else decode(before).content, decode(after).content
+        if before is not None:
+            server.show(edited, old)
+        known_before = others if before is None else [edited, *others]
+        earlier = {each: await self._said(server, each) for each in known_before}
+        server.show(edited, new)
+        effects = []
+        for each in (edited, *others):
+            later, known = await self._said(server, each), earlier.get(each, ())
+            if later is None or known is None:
+                return None
+            moved = moved_lines(old, new) if each == edited else _stays
+            effects.append(file_effect(self._name(each), known, later, moved))
+        return tuple(each for each in effects if each.new or each.fixed)
+
+    async def _said(self, server: LanguageServer, path: Path) -> tuple[Finding, ...] | None:
+        found, text = await server.diagnostics(path, EDIT_S), server.text_of(path)
+        return None if found is None or text is None else _findings(found, text)
+
+    def _name(self, path: Path) -> str:
+        return str(path.relative_to(self._files.root)) if path.is_relative_to(self._files.root) else str(path)
 
     async def close(self) -> None:
         """End servers and readers."""
@@ -305,6 +351,10 @@ def _findings(diagnostics: Iterable[Diagnostic], text: PositionedText) -> tuple[
             for each in diagnostics
         )
     )
+
+
+def _stays(line: int) -> int:
+    return line
 
 
 def _column(line: str, name: str) -> int:
