@@ -46,7 +46,7 @@ CALLS = {
 DRAWN = "approved write, in the terminal UI"
 # A tenth to a fifth fewer than today: a goal for whoever shortens the way. `MAX_FILES` is what no change may exceed.
 TARGETS = {"read": 36, "approved write": 60, "approved command": 66, DRAWN: 100}
-MAX_FILES = {"read": 45, "approved write": 79, "approved command": 91, DRAWN: 132}  # a thread that is late adds some
+MAX_FILES = {"read": 45, "approved write": 79, "approved command": 92, DRAWN: 132}  # a thread that is late adds some
 
 Approve = Callable[[OpenSession, int], Awaitable[None]]
 

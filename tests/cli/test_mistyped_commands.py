@@ -112,7 +112,10 @@ def test_a_prompt_is_a_prompt(robota: Robota, words: list[str]) -> None:
     ("words", "message"),
     [
         (["--bse-url", "x"], "There is no option --bse-url. Did you mean --base-url?"),
-        (["-p", "x", "--output-format", "jsn"], "not one of text, json, stream-json, messages. Did you mean json?"),
+        (
+            ["-p", "x", "--output-format", "jsn"],
+            "not one of text, json, stream-json, messages, codex. Did you mean json?",
+        ),
         (["-p", "x", "--permission-mode", "accept"], "Did you mean acceptEdits?"),
         (["-p", "x", "--input-format", "stream-json"], "prompts are lines on standard input; 'x' is none"),
         (["-p", "x", "-m", "gpt"], "There is no option -m. Use --model MODEL"),

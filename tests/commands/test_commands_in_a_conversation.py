@@ -29,7 +29,8 @@ def test_cost_status_and_todos_show_the_state_of_the_session(robota: Robota) -> 
     with Terminal(robota, "-n", "roof", "go") as terminal:
         terminal.wait_for("First answer.")
         terminal.answer("> ", "/cost")
-        assert "tokens in: 1,200" in terminal.wait_for("cost: $0.5000")
+        # The model reported usage of the second request only.
+        assert "(1 request estimated)" in terminal.wait_for("cost: $0.5000")
         terminal.answer("> ", "/status")
         assert "name: roof" in terminal.wait_for("permission mode: default")
         terminal.answer("> ", "/context")

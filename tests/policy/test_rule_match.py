@@ -44,6 +44,7 @@ def test_arguments_that_cannot_be_read_do_not_make_it_another_tool(
 # The arguments of a call where a text for every required parameter is none.
 ARGUMENTS: dict[str, dict[str, object]] = {
     "background_process": {"action": "start", "command": "make serve"},
+    "code": {"what": "definition", "symbol": "load"},
     "web_fetch": {"url": "https://docs.example/"},
     "ask_followup_question": {"question": "Which?", "follow_up": [{"text": "this"}]},
 }

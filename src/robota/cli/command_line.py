@@ -55,8 +55,7 @@ class CommandLine(LaunchOptions, frozen=True, kw_only=True):
     output_format: Annotated[
         OutputFormatName,
         OutputOption(
-            "text, json (one object), stream-json (one object per line), messages, or codex (the lines of `codex exec "
-            "--json`)",
+            "text, json (one object), stream-json (one object per line), messages, or codex (the lines of codex)",
             "FORMAT",
         ),
     ] = "text"

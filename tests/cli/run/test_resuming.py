@@ -299,7 +299,9 @@ def test_the_second_process_reports_which_process_has_the_session(robota: Robota
         second = robota("-c", "-p", "me too")
         state = json.loads(robota("state", identity, "--json").stdout)
         process.kill()
-    assert second.code == 3 and f"process {process.pid}" in second.stderr and "sessions watch" in second.stderr, second
+    assert (
+        second.code == 3 and f"process {process.pid}" in second.stderr and f"robota attach {identity}" in second.stderr
+    ), second
     assert state["pid"] == process.pid
     script(robota, {"text": "Mine now."})
     assert robota("-c", "-p", "me").stdout == "Mine now.\n"

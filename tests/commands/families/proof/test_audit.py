@@ -52,7 +52,9 @@ def test_it_shows_what_was_asked_allowed_and_refused_and_by_whom(worked: Robota)
     assert account["allowed"] == {"mode": 1, "person": 1} and account["refused"] == {"person": 1}
     assert [each["status"] for each in account["answers"]] == ["success", "denied"]
     assert account["refusals"][0]["words"] == "rather not" and account["refusals"][0]["lookedMs"] > 0
-    assert (account["requests"], account["cost"], account["tokensIn"], account["tokensOut"]) == (3, 0.5, 100, 7)
+    assert (account["requests"], account["cost"]) == (3, 0.5)
+    # The model reported usage of one request only; that of the others is estimated.
+    assert account["tokensIn"] > 100 and account["tokensOut"] > 7
     assert session["chain"] == {"records": session["chain"]["records"], "problem": "", "noted": True}
     assert session["isOwn"] and session["chain"]["records"] > 10
 
@@ -79,7 +81,8 @@ def test_models_stand_once_and_sessions_without_questions_are_pointed_out(worked
     assert worked("-p", "again", "--permission-mode", "bypassPermissions").code == 0
     page = worked("audit").stdout
     [models] = [line for line in page.splitlines() if line.startswith("| script |")]
-    assert models.split(" | ")[2:] == ["2", "4", "1,100", "10", "$0.7500 |"]
+    sessions, requests, *_, cost = models.split(" | ")[2:]
+    assert (sessions, requests, cost) == ("2", "4", "$0.7500 |")
     assert "1 session began with bypassPermissions: there, calls run without a question" in page
     assert "| the permission mode | 1 | 0 |" in page and "| a user | 1 | 1 |" in page
 
