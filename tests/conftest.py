@@ -49,6 +49,7 @@ SLOW_TESTS = (
     "project/test_packaging.py",
     "project/test_pages_run.py",
     "serving/web/test_browser_",
+    "workspace/language_servers/",
     "workspace/process/test_leaks.py",
 )
 
