@@ -47,7 +47,9 @@ def test_work_that_was_done_is_accepted(robota: Robota, tmp_path: Path) -> None:
     assert "1 of 1 accepted" in run.stdout
     verdict = json.loads(lines.read_text())
     assert verdict["accepted"] and verdict["failed"] == [] and verdict["exit_code"] == 0
-    assert (verdict["requests"], verdict["tokens_in"], verdict["tokens_out"], verdict["tool_errors"]) == (2, 100, 5, {})
+    assert (verdict["requests"], verdict["tool_errors"]) == (2, {})
+    # The usage of the second request was not reported, and is estimated.
+    assert verdict["tokens_in"] > 100 and verdict["tokens_out"] > 5
 
 
 def test_work_that_was_only_claimed_is_not_accepted_and_every_metric_says_so(robota: Robota) -> None:
@@ -61,7 +63,8 @@ def test_work_that_was_only_claimed_is_not_accepted_and_every_metric_says_so(rob
         {"text": "I fixed it. All tests pass."},
     )
     assert not verdict.accepted and verdict.failed == ("acceptance command",)
-    assert (verdict.requests, verdict.tokens_in, verdict.tokens_out, verdict.cached_share) == (5, 400, 5, 0.75)
+    assert verdict.requests == 5 and verdict.tokens_in > 400 and verdict.tokens_out > 5
+    assert verdict.cached_share is not None and 0 < verdict.cached_share < 0.75  # of 300 tokens, and estimated ones
     assert verdict.tool_errors == {
         "read_file error": 1,
         "edit_file error": 1,

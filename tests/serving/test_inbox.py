@@ -102,3 +102,18 @@ def test_a_conversation_opens_the_inbox_and_continues_after_it(robota: Robota) -
         window.type("more")
         window.press("Enter")
         window.sees("Again.")
+
+
+def test_a_question_of_an_agent_stays_in_the_inbox_when_its_session_is_done(robota: Robota) -> None:
+    """The conversation and its agent both ask; whichever is answered first, the other one is not forgotten."""
+    agent = call("agent", description="Look around", prompt="Say what is here.", run_in_background=True)
+    touch = {"calls": [call("execute_command", command="touch a.txt")]}
+    script(robota, {"calls": [agent]}, touch, touch, *({"text": f"Words {number}."} for number in range(4)))
+    assert robota("--detach", "start it").code == 0
+    answered: set[str] = set()
+    while len(answered) < 2:
+        asks = [each for each in until(robota, 1) if json.dumps(each["ask"]) not in answered]
+        for each in asks:
+            answered.add(json.dumps(each["ask"]))
+            assert robota("answer", str(each["sessionId"]), "yes").code == 0
+    until(robota, 0)

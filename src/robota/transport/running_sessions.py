@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from robota.protocol.asks.kinds import NOTHING_TO_DO_ASKS
 from robota.protocol.connection.lines import ServerHello
 from robota.protocol.events import Event, SessionState, State, TaskTokenUsageUpdated
 from robota.protocol.message import Message
@@ -43,9 +44,13 @@ class RunningSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waiting(self) -> Message | None:
-        """The ask that it is waiting on."""
+        """The ask that the user is to answer: that of its task, unless it is at rest while an agent asks."""
         last = self.state.cline_messages[-1] if self.state.cline_messages else None
-        return last if last is not None and self.info.current_ask is not None else None
+        own = last if last is not None and self.info.current_ask is not None else None
+        if own is not None and own.ask not in NOTHING_TO_DO_ASKS:
+            return own
+        beside = (task for task in self.state.open_tasks if task.task_id != self.state.current_task_id)
+        return min((ask for task in beside for ask in task.asks), key=lambda ask: ask.ts, default=own)
 
     @property
     def action(self) -> str:

@@ -1,5 +1,8 @@
 // The state of the agent, from its rows alone: the same rules as protocol/state.py, which a test compares.
 
+// Nothing is asked of the user: the task is done, or can go on.
+export const AT_REST = ["completion_result", "resume_completed_task"];
+
 export const IDLE = ["completion_result", "api_req_failed", "resume_completed_task", "mistake_limit_reached", "auto_approval_max_req_reached"];
 export const INTERACTIVE = ["followup", "command", "tool", "use_mcp_server", "browser_action_launch"];
 const RESUMABLE = ["resume_task"];

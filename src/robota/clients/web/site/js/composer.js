@@ -1,12 +1,12 @@
 // The input: text, images and files, completion, the queue.
 
+import { AT_REST } from "./agent-state.js";
 import { Icon, IconButton, html, useEffect, useRef, useState } from "./ui.js";
 import { T } from "./strings.js";
 
 const MAX_IMAGE = 8 * 1024 * 1024;
 const MAX_TEXT_FILE = 256 * 1024;
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const AT_REST = ["completion_result", "resume_completed_task"];
 
 const isCommand = (text) => /^\/[^/\s]*(\s|$)/.test(text) || (/^# \S/.test(text) && !text.includes("\n"));
 

@@ -3,7 +3,7 @@
 import { Icon, IconButton, ago, html, useState } from "./ui.js";
 import { AskCard } from "./ask-card.js";
 import { sessions } from "./api.js";
-import { AT_REST } from "./session-view.js";
+import { AT_REST } from "./agent-state.js";
 import { T } from "./strings.js";
 
 const RECENT = 6;

@@ -1,7 +1,7 @@
 // One session as the page knows it: rows and calls in order, panels, and the state of the connection.
 
 import { sessions } from "./api.js";
-import { detectAgentState } from "./agent-state.js";
+import { AT_REST, detectAgentState } from "./agent-state.js";
 import { Stream } from "./stream.js";
 
 const MAX_ROWS = 2_000;
@@ -45,8 +45,10 @@ export class SessionStore {
     return detectAgentState([...this.rows.values()]);
   }
 
+  // That of the task, unless it is at rest while an agent asks something.
   get ask() {
-    return this.panels.asks?.find((row) => !row.isBeside && row.ask !== "completion_result") ?? this.panels.asks?.[0] ?? null;
+    const asks = this.panels.asks ?? [];
+    return asks.find((row) => !row.isBeside && !AT_REST.includes(row.ask)) ?? asks.find((row) => row.isBeside) ?? asks[0] ?? null;
   }
 
   send(command) {

@@ -1,5 +1,6 @@
 // One session: its bar, the conversation, what is asked, and the input.
 
+import { AT_REST } from "./agent-state.js";
 import { IconButton, html, money } from "./ui.js";
 import { Transcript } from "./transcript.js";
 import { AskCard } from "./ask-card.js";
@@ -8,7 +9,6 @@ import { ContextMeter } from "./panels.js";
 import { Queue } from "./queue.js";
 import { T } from "./strings.js";
 
-export const AT_REST = ["completion_result", "resume_completed_task"];
 const PERMISSION_MODES = ["default", "acceptEdits", "plan", "confined", "bypassPermissions"];
 
 export const isStopped = (store) => store.connection === "stopped" || store.isOver;
