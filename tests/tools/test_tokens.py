@@ -21,15 +21,15 @@ from robota.workspace.web.fetch import TIMEOUT_S as FETCH_S
 
 TOOLS = by_name(builtin_tools())
 # Of one request, in the wire format that costs most.
-MAX_TOGETHER = 3_700
+MAX_TOGETHER = 3_600
 # The budget of each tool. More needs a reason: every request of every session pays for it.
 BUDGETS = {
     "read_file": 190,
     "list_files": 140,
     "glob": 160,
     "search_files": 280,
-    "symbols": 75,
-    "code": 130,
+    "symbols": 65,
+    "code": 120,
     "write_to_file": 145,
     "edit_file": 250,
     "apply_diff": 270,

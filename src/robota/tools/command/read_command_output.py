@@ -42,14 +42,14 @@ Pattern = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_PATTERN)]
 
 
 class ReadCommandOutputParams(msgspec.Struct, frozen=True, kw_only=True):
-    artifact_id: Annotated[str, msgspec.Meta(description="The name of the output, or a background process.")]
+    artifact_id: Annotated[str, msgspec.Meta(description="Its name, or a background process.")]
     search: Annotated[
         Pattern | None,
         msgspec.Meta(description="Return only lines that match this regex, in any case."),
     ] = None
     offset: Annotated[
         Position | None,
-        msgspec.Meta(description="The byte to begin at. Default 0."),
+        msgspec.Meta(description="The byte to begin at."),
     ] = None
     limit: Annotated[Size | None, msgspec.Meta(description=f"Bytes to return at most. Default {DEFAULT_BYTES}.")] = None
 
