@@ -77,7 +77,7 @@ def answer(method: str, params: Any) -> Any:
         case "textDocument/definition" | "textDocument/references":
             position = params["position"]
             where = {"start": position, "end": position}
-            place = {"uri": params["textDocument"]["uri"], "range": where}
+            place = {"uri": PLAN.get("at", params["textDocument"]["uri"]), "range": where}
             if PLAN.get("links"):
                 return [{"targetUri": place["uri"], "targetRange": where, "targetSelectionRange": where}]
             return place if PLAN.get("bare") else [place]

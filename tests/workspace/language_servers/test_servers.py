@@ -37,6 +37,10 @@ class Place:
         (workspace / "a.py").write_text(SOURCE)
         self.files = LocalFiles(workspace)
         self.processes = LocalProcesses(wrap=wrapped)
+
+        def is_hidden(path: str) -> bool:
+            return self.files.is_ignored(path) or path == "secrets.py"
+
         self.servers = LanguageServers(
             self.files,
             self.files.is_ignored,
@@ -45,7 +49,7 @@ class Place:
             environment={},
             is_trusted=is_trusted,
         )
-        self.code = SessionCode(self.files, ReadingCode(self.files, self.files.is_ignored, None), self.servers)
+        self.code = SessionCode(self.files, ReadingCode(self.files, is_hidden, None), self.servers)
 
     async def references(self) -> Places:
         found = await self.code.ask("references", "fetch", None, None)
@@ -86,6 +90,18 @@ def test_places_come_in_every_form_that_servers_use(workspace: Path, plan: dict[
         assert [(use.path, use.line) for use in found.others] == [("a.py", 5)]
 
     tell(workspace, story, **plan)
+
+
+def test_lines_of_files_that_the_model_is_not_to_see_are_not_shown(workspace: Path) -> None:
+    """Whatever a server names: a hidden file, or one outside by way of the workspace."""
+    (workspace / "secrets.py").write_text("fetch = 'hidden'\n")
+
+    async def story(place: Place) -> None:
+        found = await place.references()
+        assert found.places == () and found.certainty is Certainty.EXACT
+
+    for hidden in ("secrets.py", "../../../etc/passwd"):
+        tell(workspace, story, at=f"file://{workspace}/{hidden}")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])

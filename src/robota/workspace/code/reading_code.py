@@ -66,11 +66,15 @@ class Uses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadingCode:
-    """The code of one workspace. `kept_in` is the directory of the user in which what was read is kept."""
+    """The code of one workspace.
+
+    `is_hidden` says which paths the model is not to see, `kept_in` is the directory of the user in which what was read
+    is kept.
+    """
 
     def __init__(self, files: EditableFiles, is_hidden: Callable[[str], bool], kept_in: Path | None) -> None:
         self._files = files
-        self._is_hidden = is_hidden
+        self.is_hidden = is_hidden
         self._index = SymbolIndex(files.root, files, is_hidden, kept_in)
         self._reader = SymbolReader()
 
@@ -117,7 +121,7 @@ class ReadingCode:
     async def uses(self, name: str, below: Path) -> Uses:
         """Where a name stands in the files below a directory, or in a file."""
         query = Query(path=below, regex=rf"(^|\W){re.escape(name)}($|\W)", limit=MAX_MATCHES)
-        result = await search(self._files.root, query, self._is_hidden)
+        result = await search(self._files.root, query, self.is_hidden)
         return await asyncio.to_thread(self._sorted_out, name, result.files, result.is_cut)
 
     def _sorted_out(self, name: str, files: Sequence[FoundFile], is_cut: bool) -> Uses:
@@ -157,7 +161,7 @@ class ReadingCode:
     async def _with_files_naming(self, name: str, state: IndexState) -> IndexState:
         """What is known, and the symbols of the files that contain the name, while the others are still being read."""
         query = Query(path=self._files.root, regex=rf"(^|\W){re.escape(name)}($|\W)", limit=MAX_MATCHES)
-        result = await search(self._files.root, query, self._is_hidden)
+        result = await search(self._files.root, query, self.is_hidden)
         unread = [file.path for file in result.files if file.path not in state.symbols and language_of(file.path)]
 
         def read() -> IndexState:

@@ -281,6 +281,9 @@ class SessionCode:
         return tuple(inside), tuple(outside)
 
     def _positioned(self, path: str, server: LanguageServer) -> PositionedText | None:
+        """The text of a file that a server names; None if it is hidden from the model or cannot be read."""
+        if self._reading.is_hidden(path):
+            return None
         try:
             return PositionedText(decode(self._files.read(path, MAX_FILE_BYTES).data).content, server.encoding)
         except FileProblem:
